@@ -28,7 +28,10 @@ pytest_plugins = [
 DATA = Path(__file__).parent / "data"
 
 # A busy machine must not fail a property. Where only a share is drawn, it is the same in each run.
-settings.register_profile("tests", deadline=None, derandomize=drawing.share() < 1)
+_is_share = drawing.share() < 1
+settings.register_profile(
+    "tests", deadline=None, derandomize=_is_share, max_examples=40 if _is_share else 100
+)
 settings.load_profile("tests")
 
 

@@ -101,7 +101,11 @@ def mounts(service: str) -> list[tuple[str, str, str]]:
 
 @pytest.fixture(scope="module")
 def gremlin_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gremlin]:
+    """The server after a stop, which had one vertex before."""
     server = Gremlin(tmp_path_factory.mktemp("gremlin-server"))
+    with server.running(), connect(Endpoint(server.url)) as g:
+        g.add_v("file").property(T.id, "dev|stored").property("tag", "one").to_list()
+        g.V("dev|stored").property("tag", "two").to_list()
     with server.running():
         yield server
 
@@ -121,12 +125,8 @@ def test_ids_are_strings_and_stay_what_they_are(gremlin_server: Gremlin) -> None
         assert g.E("7").id_().to_list() == ["7"]
 
 
-def test_the_graph_is_there_again_after_a_stop(tmp_path: Path) -> None:
-    server = Gremlin(tmp_path / "server")
-    with server.running(), connect(Endpoint(server.url)) as g:
-        g.add_v("file").property(T.id, "dev|stored").property("tag", "one").to_list()
-        g.V("dev|stored").property("tag", "two").to_list()
-    with server.running(), connect(Endpoint(server.url)) as g:
+def test_the_graph_is_there_again_after_a_stop(gremlin_server: Gremlin) -> None:
+    with connect(Endpoint(gremlin_server.url)) as g:
         assert sorted(g.V("dev|stored").values("tag").to_list()) == ["one", "two"]
 
 

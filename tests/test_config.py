@@ -1,6 +1,5 @@
 import json
 import re
-import time
 from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
@@ -869,12 +868,9 @@ def test_exponential_aliases_are_rejected(tmp_path: Path, place: str, how: str) 
         f"x{level}: &x{level} {aliases.format(', '.join([f'*x{level - 1}'] * 9))}" for level in range(1, 12)
     ]
     file = written(tmp_path, "\n".join([*lines, f"{place}: *x11"]))
-    started = time.monotonic()
 
     with pytest.raises(ConfigError, match="expands to more than"):
         CONFIGURATION.load(file, environ={})
-
-    assert time.monotonic() - started < 5
 
 
 def test_anchors_for_repeated_settings_are_accepted(tmp_path: Path) -> None:

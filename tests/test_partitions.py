@@ -52,16 +52,16 @@ def test_a_foreign_session_is_unchanged(own: SparkSession) -> None:
 
 
 def test_a_graph_that_many_partitions_made_is_the_same(
-    spark: SparkSession, own: SparkSession, monkeypatch: pytest.MonkeyPatch
+    own: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = CONFIGURATION.load(sample.config_file(), environ={}, flags={"spark.distribute_above_mb": "0"})
-
-    def built(by: SparkSession) -> tuple[set[str], set[str]]:
-        with pipeline.build(by, settings) as made:
+    def built(above_mb: int) -> tuple[set[str], set[str]]:
+        flags = {"spark.distribute_above_mb": str(above_mb)}
+        settings = CONFIGURATION.load(sample.config_file(), environ={}, flags=flags)
+        with pipeline.build(own, settings) as made:
             nodes, edges = ({row["id"] for row in rows.collect()} for rows in (made.nodes, made.edges))
         return nodes, edges
 
-    few = built(spark)
-    monkeypatch.setattr(spark_session, "BYTES_PER_PARTITION", 20_000)
-    assert built(own) == few
-    assert number(own) > 4
+    in_one_process = built(64)
+    monkeypatch.setattr(spark_session, "BYTES_PER_PARTITION", 35_000)
+    assert built(0) == in_one_process
+    assert number(own) > 2

@@ -340,7 +340,7 @@ def test_an_unreachable_arangodb_is_reported_soon(config_file: Callable[..., Pat
     )
 
     assert_failed(outcome, 3, f"no connection to ArangoDB at http://{UNREACHABLE}")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30  # retries of a load end after minutes
     assert content(earlier) == before
 
 
@@ -403,7 +403,7 @@ def test_an_unreachable_graph_is_reported_soon(
     outcome = in_process(command, *folder, "-c", settings)
 
     assert_failed(outcome, 5, messages)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30  # retries of a load end after minutes
     assert content(earlier) == before
 
 

@@ -67,13 +67,12 @@ def content(g: GraphTraversalSource) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("transactional", [False, True])
-def test_the_graph_survives_a_restart_with_its_types_and_sets(tmp_path: Path, transactional: bool) -> None:
+def test_a_restart_keeps_whether_a_number_has_32_or_64_bits(tmp_path: Path) -> None:
     graph_file = tmp_path / "a folder" / "graph"
-    with EmbeddedServer(graph_file, transactional=transactional) as server, connected(server.url) as g:
+    with EmbeddedServer(graph_file) as server, connected(server.url) as g:
         fill(g)
         before = content(g)
-    with EmbeddedServer(graph_file, transactional=transactional) as server, connected(server.url) as g:
+    with EmbeddedServer(graph_file) as server, connected(server.url) as g:
         after = content(g)
         # A 32-bit and a 64-bit number are equal in Python, so another snapshot is read.
         g.add_v("x").to_list()
@@ -84,6 +83,21 @@ def test_the_graph_survives_a_restart_with_its_types_and_sets(tmp_path: Path, tr
     assert after == before
     assert after["vertices"][SALES]["dag_name"] == ["other", "tickit"]
     assert types == {"rows": ["g:Int64"], "position": ["g:Int32"]}
+
+
+def test_a_start_and_usual_requests_do_not_initialize_the_runtime_of_groovy(
+    saved_graph: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "initialized"
+    graph_file = Path(shutil.copytree(saved_graph, tmp_path / "graph", symlinks=True))
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Xlog:class+init=info:file={log}")
+    with EmbeddedServer(graph_file) as server, connected(server.url) as g:
+        g.V(SALES).property(Cardinality.single, "position", 8).to_list()
+        server.save()
+        assert stored(graph_file)
+    initialized = log.read_text()
+    assert "'TransferRequest'" in initialized
+    assert "'groovy/lang/GroovySystem'" not in initialized
 
 
 def stored(graph_file: Path, kind: str = "nodes") -> list[dict[str, Any]]:
@@ -127,11 +141,9 @@ def test_an_unchanged_graph_is_not_written_again(tmp_path: Path) -> None:
         g.V().has("name", "x").values("name").to_list()
         server.save()
         assert snapshot_folder(graph_file) == first
-    with EmbeddedServer(graph_file) as server, connected(server.url) as g:
-        assert g.V().count().next() == 2
-    assert snapshot_folder(graph_file) == first
-    client = None
     with EmbeddedServer(graph_file) as server:
+        server.save()
+        assert snapshot_folder(graph_file) == first
         client = Client(server.url, "g")
         client.submit(f"g.V('{EVENTS}').drop()").all().result()
         client.close()
@@ -218,19 +230,32 @@ def ends_within(port: int, seconds: float) -> bool:
     return False
 
 
-def test_with_cached_jars_a_start_needs_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_graph_survives_a_restart_and_with_cached_jars_a_start_needs_no_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", "http://127.0.0.1:1/")
-    said: list[str] = []
-    with EmbeddedServer(None, on_progress=said.append) as server, connected(server.url) as g:
-        assert g.V().count().next() == 0
-    assert said == ["starting the embedded Gremlin Server"]
+    graph_file = tmp_path / "graph"
+    for read in ([], [f"reading the graph from {graph_file}"]):
+        said: list[str] = []
+        with EmbeddedServer(graph_file, on_progress=said.append) as server, connected(server.url) as g:
+            assert said == ["starting the embedded Gremlin Server", *read]
+            assert g.V().count().next() == 0
+
+
+@pytest.fixture(scope="module")
+def saved_graph(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph file as a server left it; copied, not served."""
+    graph_file = tmp_path_factory.mktemp("saved") / "graph"
+    with EmbeddedServer(graph_file) as server, connected(server.url) as g:
+        fill(g)
+    return graph_file
 
 
 @pytest.mark.parametrize("damage", ["cut", "missing", "dangling", "doubled"])
-def test_a_broken_graph_gives_one_line_and_stays_as_it_is(tmp_path: Path, damage: str) -> None:
-    graph_file = tmp_path / "graph"
-    with EmbeddedServer(graph_file) as server, connected(server.url) as g:
-        fill(g)
+def test_a_broken_graph_gives_one_line_and_stays_as_it_is(
+    saved_graph: Path, tmp_path: Path, damage: str
+) -> None:
+    graph_file = Path(shutil.copytree(saved_graph, tmp_path / "graph", symlinks=True))
     folder = snapshot_folder(graph_file)
     assert folder
     nodes = folder / "nodes" / "part-00000.parquet"
@@ -312,19 +337,12 @@ def java_of(server: EmbeddedServer) -> int:
     raise AssertionError("no Java runs")
 
 
-def test_a_second_server_for_a_graph_file_is_rejected_with_the_url_of_the_first(tmp_path: Path) -> None:
-    graph_file = tmp_path / "graph"
-    with EmbeddedServer(graph_file) as first:
-        with pytest.raises(EmbeddedError, match=f"already served by another process, at {first.address}"):
-            EmbeddedServer(graph_file).start()
-        with connected(first.url) as g:
-            assert g.V().count().next() == 0
-
-
-def test_attaching_uses_the_running_server_and_leaves_it_running(tmp_path: Path) -> None:
+def test_a_second_server_is_rejected_or_attaches_to_the_first_and_leaves_it_running(tmp_path: Path) -> None:
     graph_file = tmp_path / "graph"
     with EmbeddedServer.attach_or_start(graph_file) as first:
         assert not first.attached
+        with pytest.raises(EmbeddedError, match=f"already served by another process, at {first.address}"):
+            EmbeddedServer(graph_file).start()
         with EmbeddedServer.attach_or_start(graph_file) as second:
             assert second.attached
             assert second.url == first.url
@@ -373,14 +391,6 @@ def test_the_error_of_a_java_that_cannot_start_is_reported_and_its_log_stays() -
 
 def log_of(error: EmbeddedError) -> Path:
     return Path(error.message.rsplit("its log: ", 1)[1].rstrip(")"))
-
-
-def test_an_empty_graph_survives_a_restart_too(tmp_path: Path) -> None:
-    graph_file = tmp_path / "graph"
-    for _ in range(2):
-        with EmbeddedServer(graph_file) as server, connected(server.url) as g:
-            assert g.V().count().next() == 0
-    assert graph_file.exists()
 
 
 def test_a_property_without_a_cardinality_adds_to_a_set(gremlin: GraphTraversalSource) -> None:

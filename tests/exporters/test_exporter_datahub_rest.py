@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.emitter.serialization_helper import post_json_transform
+from urllib3.util.retry import Retry
 
 from lineage_merge.exporters.datahub import EXPORTER
 from lineage_merge.exporters.exporter import Export
@@ -98,7 +99,10 @@ def test_all_aspects_are_sent_with_the_token(made: LineageGraph) -> None:
     assert patch["value"]["tag"] == "urn:li:tag:gold"
 
 
-def test_requests_are_retried_while_the_server_is_busy(made: LineageGraph) -> None:
+def test_requests_are_retried_while_the_server_is_busy(
+    made: LineageGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Retry, "sleep", lambda *_: None)
     busy = [503, 429]
 
     def answer(request: Request) -> Answer:

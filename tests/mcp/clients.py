@@ -1,4 +1,7 @@
-"""Servers of `lineage-merge mcp` as processes, and the SDK's client for both transports."""
+"""Servers of `lineage-merge mcp`, in this process or as processes, and the SDK's client for them.
+
+A process imports two seconds of the SDK: only tests of transports, options and signals start one.
+"""
 
 import json
 import subprocess
@@ -16,6 +19,10 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
 
+from lineage_merge.mcp.graphs import OpenGraphs
+from lineage_merge.mcp.paging import DEFAULT_SIZE
+from lineage_merge.mcp.server import LineageServer
+from lineage_merge.query.selection import GraphSelection
 from tests.command_line import clean_environment
 
 TOKEN = "a-token-of-the-tests-0123456789"
@@ -25,6 +32,45 @@ Connect = Callable[[], AbstractAsyncContextManager[Client]]
 def words(*arguments: str | Path) -> list[str]:
     """The command, as this Python runs it."""
     return [sys.executable, "-m", "lineage_merge", "mcp", *map(str, arguments)]
+
+
+class InProcess(NamedTuple):
+    """A server in this process, whose graphs stay open between clients."""
+
+    graphs: OpenGraphs
+
+    def client(self) -> Connect:
+        """A client that exchanges the protocol's messages with it, without a transport."""
+
+        @asynccontextmanager
+        async def connect() -> AsyncIterator[Client]:
+            server = LineageServer(self.graphs, DEFAULT_SIZE).protocol_server()
+            async with Client(server, mode="legacy") as client:
+                yield client
+
+        return connect
+
+
+@contextmanager
+def in_process(seconds: float = 50, **selected: Any) -> Iterator[InProcess]:
+    """A server of the graph that is selected, in this process."""
+    graphs = OpenGraphs(GraphSelection(**selected), seconds)
+    try:
+        yield InProcess(graphs)
+    finally:
+        graphs.close()
+
+
+def inside(seconds: float = 50, **selected: Any) -> Connect:
+    """A client of a server in this process, which has its graphs open as long as the client is connected."""
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[Client]:
+        with in_process(seconds, **selected) as server:
+            async with server.client()() as client:
+                yield client
+
+    return connect
 
 
 def stdio(*arguments: str | Path, mode: str = "auto", **variables: str) -> Connect:

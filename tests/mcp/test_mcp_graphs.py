@@ -32,7 +32,7 @@ from tests.command_line import clean_environment
 from tests.history.made_history import MadeHistory
 from tests.lineage_made import MadeLineage, at
 from tests.made_merges import Made
-from tests.mcp.clients import answer, ask, failed, stdio, structured, words
+from tests.mcp.clients import answer, ask, failed, inside, stdio, structured, words
 from tests.snapshots import write_graph
 
 HELLO = {
@@ -253,7 +253,7 @@ def test_an_unreachable_graph_is_an_error_and_the_next_call_tries_again(tmp_path
         port = probe.getsockname()[1]
     url = f"ws://127.0.0.1:{port}/gremlin"
     results = ask(
-        stdio("--gremlin-endpoint", url),
+        inside(endpoint=url),
         ("search", {"text": "a"}),
         ("search", {}),
         ("upstream", {"name": "a"}),
@@ -269,7 +269,7 @@ def test_an_unreachable_graph_is_an_error_and_the_next_call_tries_again(tmp_path
 def test_a_history_is_asked_without_its_graph(tmp_path: Path) -> None:
     history = MadeHistory(str(tmp_path / "history"))
     history.full("2026-01-01T04:00", Made().job("spark", "load", {"b": ["a"]}))
-    server = stdio("--gremlin-endpoint", "ws://127.0.0.1:1/gremlin", "--history", history.location)
+    server = inside(endpoint="ws://127.0.0.1:1/gremlin", history=history.location)
     merges, events, present = ask(
         server, ("history", {}), ("history", {"name": "b", "environment": "dev"}), ("upstream", {"name": "b"})
     )
@@ -284,9 +284,7 @@ def test_a_graph_that_never_answers_ends_at_the_time_limit() -> None:
         silent.listen(50)
         url = f"ws://127.0.0.1:{silent.getsockname()[1]}/gremlin"
         started = time.monotonic()
-        results = ask(
-            stdio("--gremlin-endpoint", url, "--timeout", "1"), ("search", {}), ("upstream", {"name": "a"})
-        )
+        results = ask(inside(seconds=1, endpoint=url), ("search", {}), ("upstream", {"name": "a"}))
         assert time.monotonic() - started < 30
     for result in results:
         assert json.loads(result.content[0].text)["error"] in ("busy", "unreachable")  # type: ignore[union-attr]
@@ -333,7 +331,7 @@ def test_errors_have_no_paths_addresses_and_secrets(error: Exception) -> None:
 
 def test_an_empty_history_does_not_name_its_place(tmp_path: Path) -> None:
     place = tmp_path / "a place"
-    server = stdio("--graph-file", write_graph(tmp_path / "graph"), "--history", place)
+    server = inside(graph_file=write_graph(tmp_path / "graph"), history=str(place))
     for name, given in (
         ("history", {}),
         ("upstream", {"name": "a", "as_of": "3d"}),
@@ -394,7 +392,7 @@ def test_a_signal_ends_a_server_that_waits_for_its_client(folder: str, number: i
 def test_calls_of_one_session_run_side_by_side(folder: str) -> None:
     async def run() -> list[int]:
         totals: list[int] = []
-        async with stdio("--folder", folder)() as client:
+        async with inside(folder=folder)() as client:
 
             async def one() -> None:
                 totals.append(structured(await client.call_tool("downstream", {"name": "a"}))["total"])

@@ -17,7 +17,7 @@ from lineage_merge.mcp.untrusted_text import text as readable
 from lineage_merge.model.errors import QueryError
 from lineage_merge.query import Lineage
 from tests.lineage_made import MadeLineage, at
-from tests.mcp.clients import HttpServer, all_rows, answer, ask, failed, http, structured, text
+from tests.mcp.clients import InProcess, all_rows, answer, ask, failed, http, in_process, structured, text
 
 DATASETS = 1_000
 COLUMNS = 400
@@ -44,12 +44,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def server(folder: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
-    with http(tmp_path_factory.mktemp("http"), "--folder", folder) as running:
+def server(folder: str) -> Iterator[InProcess]:
+    with in_process(folder=folder) as running:
         yield running
 
 
-def test_no_answer_exceeds_the_size(server: HttpServer) -> None:
+def test_no_answer_exceeds_the_size(server: InProcess) -> None:
     results = ask(
         server.client(),
         ("search", {}),
@@ -72,7 +72,7 @@ def test_no_answer_exceeds_the_size(server: HttpServer) -> None:
     assert all(structured(each)["total"] >= len(structured(each)["rows"]) for each in results)
 
 
-def test_the_pages_are_the_complete_answer(server: HttpServer, folder: str) -> None:
+def test_the_pages_are_the_complete_answer(server: InProcess, folder: str) -> None:
     async def pages() -> list[list[dict[str, Any]]]:
         async with server.client()() as client:
             return [
@@ -98,7 +98,7 @@ def test_the_pages_are_the_complete_answer(server: HttpServer, folder: str) -> N
     }
 
 
-def test_a_cursor_belongs_to_one_question(server: HttpServer) -> None:
+def test_a_cursor_belongs_to_one_question(server: InProcess) -> None:
     cursor = answer(server.client(), "downstream", name="hub")["next_cursor"]
     other = failed(server.client(), "downstream", name="hub", depth=3, cursor=cursor)
     assert other["message"].startswith("the cursor belongs to a question with other arguments")

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import jsonschema
 import pytest
-from mcp.types import ListToolsResult
+from mcp.types import ListToolsResult, Tool
 
 from lineage_merge.config import Config, History
 from lineage_merge.graph_format.elements import Vertex
@@ -25,7 +25,19 @@ from lineage_merge.questions.backends.in_memory import InMemory
 from tests.history.made_history import MadeHistory
 from tests.lineage_made import MadeLineage, at, col
 from tests.made_merges import Made
-from tests.mcp.clients import Connect, HttpServer, answer, ask, failed, http, stdio, structured
+from tests.mcp.clients import (
+    Connect,
+    HttpServer,
+    InProcess,
+    answer,
+    ask,
+    failed,
+    http,
+    in_process,
+    inside,
+    stdio,
+    structured,
+)
 from tests.questions.test_assertions import made as made_tests
 from tests.questions.test_ownership import both, in_memory
 from tests.snapshots import write_graph
@@ -58,7 +70,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def server(folder: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+def server(folder: str) -> Iterator[InProcess]:
+    with in_process(folder=folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def http_server(folder: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     with http(tmp_path_factory.mktemp("http"), "--folder", folder) as running:
         yield running
 
@@ -82,17 +100,27 @@ def edges(rows: list[dict[str, Any]]) -> set[tuple[str, str, str, str]]:
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_both_transports_give_the_same_tools_and_answers(folder: str, server: HttpServer, mode: str) -> None:
-    transports = (stdio("--folder", folder, mode=mode), server.client(mode))
-    of_stdio, of_http = (
-        (listed(each).tools, ask(each, *((name, given) for name, given in QUESTIONS.items())))
-        for each in transports
-    )
+def test_transports_give_the_tools_and_answers_of_the_server(
+    folder: str, server: InProcess, http_server: HttpServer, mode: str
+) -> None:
+    tools, answers = tools_and_answers(server.client())
+    assert {each.name for each in tools} == TOOLS
 
-    assert {each.name for each in of_stdio[0]} == TOOLS
-    assert of_stdio[0] == of_http[0]
-    for first, second in zip(of_stdio[1], of_http[1], strict=True):
-        assert _without_age(structured(first)) == _without_age(structured(second))
+    for transport in (stdio("--folder", folder, mode=mode), http_server.client(mode)):
+        its_tools, its_answers = tools_and_answers(transport)
+        assert its_tools == tools
+        assert its_answers == answers
+
+
+def tools_and_answers(connect: Connect) -> tuple[list[Tool], list[dict[str, Any]]]:
+    """The tools, and an answer of each that has a question."""
+
+    async def run() -> tuple[list[Tool], list[dict[str, Any]]]:
+        async with connect() as client:
+            answers = [await client.call_tool(name, given) for name, given in QUESTIONS.items()]
+            return (await client.list_tools()).tools, [_without_age(structured(each)) for each in answers]
+
+    return anyio.run(run)
 
 
 def _without_age(answer: dict[str, Any]) -> dict[str, Any]:
@@ -100,7 +128,7 @@ def _without_age(answer: dict[str, Any]) -> dict[str, Any]:
     return answer | {"rows": [{key: row[key] for key in row if key != "age"} for row in answer["rows"]]}
 
 
-def test_all_tools_are_declared_as_read_only(server: HttpServer) -> None:
+def test_all_tools_are_declared_as_read_only(server: InProcess) -> None:
     for tool in listed(server.client()).tools:
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is True
@@ -111,14 +139,14 @@ def test_all_tools_are_declared_as_read_only(server: HttpServer) -> None:
         jsonschema.Draft202012Validator.check_schema(tool.output_schema)
 
 
-def test_a_list_of_tools_is_short(server: HttpServer) -> None:
+def test_a_list_of_tools_is_short(server: InProcess) -> None:
     tools = listed(server.client()).tools
     read = sum(len(each.description or "") + len(str(each.input_schema)) for each in tools)
     # What each session of an assistant reads first: about 3,200 tokens.
     assert read < 14_000
 
 
-def test_answers_have_only_declared_fields(server: HttpServer) -> None:
+def test_answers_have_only_declared_fields(server: InProcess) -> None:
     schemas = {each.name: each.output_schema for each in listed(server.client()).tools}
     names = sorted(QUESTIONS)
     for name, result in zip(
@@ -154,7 +182,7 @@ def _closed(schema: Any) -> Any:
     ],
 )
 def test_edges_are_those_of_the_interface(
-    server: HttpServer, lineage: Lineage, name: str, given: dict[str, Any], asked: Callable[[Lineage], Any]
+    server: InProcess, lineage: Lineage, name: str, given: dict[str, Any], asked: Callable[[Lineage], Any]
 ) -> None:
     expected = {
         (each.from_id, each.to_id, each.label, each.job)
@@ -166,7 +194,7 @@ def test_edges_are_those_of_the_interface(
     assert found["total"] == len(expected)
 
 
-def test_edges_have_their_distance_nearest_first(server: HttpServer) -> None:
+def test_edges_have_their_distance_nearest_first(server: InProcess) -> None:
     rows = answer(server.client(), "upstream", name="mart#customers", influences=True)["rows"]
     assert [(each["distance"], each["source"], each["kind"]) for each in rows] == [
         (1, col("copy", "country"), "influences"),
@@ -176,7 +204,7 @@ def test_edges_have_their_distance_nearest_first(server: HttpServer) -> None:
     assert {each.get("expression") for each in rows} == {None, "count(id)"}
 
 
-def test_impact_owners_and_tags_are_those_of_the_interface(server: HttpServer, lineage: Lineage) -> None:
+def test_impact_owners_and_tags_are_those_of_the_interface(server: InProcess, lineage: Lineage) -> None:
     impact = answer(server.client(), "impact", name="raw#email", change="drop")
     found = lineage.impact("raw#email", change="drop")
     assert {(each["id"], each["distance"], each.get("effect")) for each in impact["rows"]} == {
@@ -204,7 +232,7 @@ def test_tests_are_those_of_the_interface(tmp_path: Path) -> None:
     one, failing, near, all_tests = map(
         structured,
         ask(
-            stdio("--folder", folder),
+            inside(folder=folder),
             ("tests", {"name": "b"}),
             ("tests", {"name": "b#x", "failed": True}),
             ("tests", {"name": "b", "depth": 1}),
@@ -225,10 +253,10 @@ def test_tests_are_those_of_the_interface(tmp_path: Path) -> None:
     assert {each["distance"] for each in near["rows"]} == {0}
     assert {each["id"] for each in all_tests["rows"]} == everything
     assert "of" not in all_tests
-    assert failed(stdio("--folder", folder), "tests", depth=2)["error"] == "question"
+    assert failed(inside(folder=folder), "tests", depth=2)["error"] == "question"
 
 
-def test_search_finds_datasets_columns_and_jobs(server: HttpServer) -> None:
+def test_search_finds_datasets_columns_and_jobs(server: InProcess) -> None:
     found = ask(
         server.client(),
         ("search", {"text": "mart", "owners": '["@data"]'}),
@@ -251,7 +279,7 @@ def test_columns_are_found_by_tag(tmp_path: Path) -> None:
     made = MadeLineage().flow("a > b").columns("a.mail > b.mail").columns("a.id > b.id")
     made.nodes[col("a", "mail")]["tags"] = ["PII", "contact"]
     made.nodes[col("b", "id")]["tags"] = ["pii"]
-    server = stdio("--folder", made.folder(tmp_path))
+    server = inside(folder=made.folder(tmp_path))
     pii, both_tags, named = (
         {each["id"] for each in structured(result)["rows"]}
         for result in ask(
@@ -267,12 +295,12 @@ def test_columns_are_found_by_tag(tmp_path: Path) -> None:
     assert failed(server, "search", kind="column")["error"] == "question"
 
 
-def test_filters_that_do_not_apply_are_errors(server: HttpServer) -> None:
+def test_filters_that_do_not_apply_are_errors(server: InProcess) -> None:
     found = failed(server.client(), "search", kind="column", owners=["ada"])
     assert found == {"error": "question", "message": "owners does not apply to columns. Fix: omit it"}
 
 
-def test_describe_has_neighbours_writers_and_parts(server: HttpServer) -> None:
+def test_describe_has_neighbours_writers_and_parts(server: InProcess) -> None:
     found = ask(
         server.client(),
         ("describe", {"name": "mart"}),
@@ -294,7 +322,7 @@ def test_describe_has_neighbours_writers_and_parts(server: HttpServer) -> None:
 
 def test_the_scope_of_a_call_replaces_that_of_the_server(tmp_path: Path) -> None:
     made = MadeLineage().flow("a > b").flow("a > c", environment="prod")
-    server = stdio("--folder", made.folder(tmp_path), "--environment", "dev")
+    server = inside(folder=made.folder(tmp_path), environment="dev")
     found = ask(
         server,
         ("downstream", {"name": "a"}),
@@ -314,7 +342,7 @@ def test_the_scope_of_a_call_replaces_that_of_the_server(tmp_path: Path) -> None
     }
 
 
-def test_errors_are_short_and_have_candidates(server: HttpServer) -> None:
+def test_errors_are_short_and_have_candidates(server: InProcess) -> None:
     found = ask(
         server.client(),
         ("upstream", {"name": "mart_customer"}),
@@ -340,7 +368,7 @@ def test_errors_are_short_and_have_candidates(server: HttpServer) -> None:
     assert all(len(each["message"]) < 400 for each in errors)
 
 
-def test_empty_arguments_count_as_omitted(server: HttpServer) -> None:
+def test_empty_arguments_count_as_omitted(server: InProcess) -> None:
     empty = {"depth": None, "environment": "", "as_of": "", "cursor": ""}
     given, plain, missing = ask(
         server.client(),
@@ -352,7 +380,7 @@ def test_empty_arguments_count_as_omitted(server: HttpServer) -> None:
     assert missing.is_error
 
 
-def test_a_scope_is_no_path(server: HttpServer) -> None:
+def test_a_scope_is_no_path(server: InProcess) -> None:
     for environment in ("dev/../..", "..\\dev", "a b", "*"):
         found = failed(server.client(), "upstream", name="mart", environment=environment)
         assert found["error"] == "arguments"
@@ -361,13 +389,13 @@ def test_a_scope_is_no_path(server: HttpServer) -> None:
 
 def test_an_ambiguous_name_has_the_ids_to_choose_from(tmp_path: Path) -> None:
     made = MadeLineage().flow("one.sales > two.sales")
-    found = failed(stdio("--folder", made.folder(tmp_path)), "downstream", name="sales")
+    found = failed(inside(folder=made.folder(tmp_path)), "downstream", name="sales")
     assert found["error"] == "ambiguous"
     assert set(found["candidates"]) == {at("one.sales"), at("two.sales")}
     assert "--" not in found["message"]
 
 
-def test_a_folder_has_no_past(server: HttpServer) -> None:
+def test_a_folder_has_no_past(server: InProcess) -> None:
     for name, given in (
         ("upstream", {"name": "mart", "as_of": "3d"}),
         ("diff", {"start": "3d"}),
@@ -390,7 +418,7 @@ def test_questions_on_the_past(tmp_path: Path) -> None:
     history.full("2026-01-03T04:00", Made().job("spark", "load", {"b": ["x"]}))
     empty = write_graph(tmp_path / "graph")
     results = ask(
-        stdio("--graph-file", empty, "--history", history.location, "--environment", "dev"),
+        inside(graph_file=empty, history=history.location, environment="dev"),
         ("upstream", {"name": "b", "as_of": "2026-01-02"}),
         ("upstream", {"name": "b", "as_of": "2026-01-04"}),
         ("diff", {"start": "2026-01-02", "end": "2026-01-04"}),

@@ -1,14 +1,14 @@
-"""Rows in this process and on Spark: the same records must give the same graph and report."""
+"""Rows in this process and on Spark: the same records must give the same graph and report.
+
+Whole builds of sources: `tests/test_small_input.py`; generated pipelines: `tests/properties/test_oracle.py`.
+"""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config
-from lineage_merge.cli.sample import config_file
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
@@ -31,19 +31,13 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.model.records import Record
-from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.read_sources import configured_sources, read_all
 
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]], Report, list[tuple[str, ...]]]
 
 
-def merged(engine: Engine, settings: config.Config, found: Iterable[Record] | None = None) -> Found:
-    """Nodes, edges, report and names of what the sources hold, or of records."""
-    rows = (
-        read_all(engine, settings, dataset_resolver.from_config(settings), configured_sources(settings))
-        if found is None
-        else engine.rows(found)
-    )
+def merged(engine: Engine, settings: config.Config, found: Iterable[Record]) -> Found:
+    """Nodes, edges, report and names of records."""
+    rows = engine.rows(found)
     graph = join.merge(rows, settings.environment, settings.dag_name, settings.merge)
     nodes, edges = (sorted(each.collect(), key=by_id) for each in (graph.nodes, graph.edges))
     known = sorted(map(tuple, identities(rows, graph.aliases).collect()))
@@ -52,32 +46,6 @@ def merged(engine: Engine, settings: config.Config, found: Iterable[Record] | No
 
 def by_id(row: dict[str, Any]) -> str:
     return str(row["id"])
-
-
-def test_the_sample_of_spark_and_dbt_is_the_same_graph(spark: SparkSession) -> None:
-    settings = CONFIGURATION.load(config_file(), environ={})
-
-    local = merged(LocalEngine(), settings)
-
-    assert len(local[0]) > 50
-    assert local == merged(SparkEngine(spark), settings)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        {"spline": {"export": "spline/seed_queries", "operations": True}},
-        {"hive": {"log": "hive/hive-lineage.log", "warehouse": "hdfs://nn:8020/user/hive/warehouse"}},
-    ],
-    ids=["operations", "hive"],
-)
-def test_other_sources_are_the_same_graph(spark: SparkSession, data: Path, source: Any) -> None:
-    section, values = next(iter(source.items()))
-    at = "export" if section == "spline" else "log"
-    given = {section: {**values, at: str(data / values[at])}, "dag_name": "d", "environment": "dev"}
-    settings = CONFIGURATION.parse(given)
-
-    assert merged(LocalEngine(), settings) == merged(SparkEngine(spark), settings)
 
 
 def test_conflicts_are_resolved_identically(spark: SparkSession) -> None:

@@ -14,7 +14,7 @@ from lineage_merge.infra.redaction import addresses, functions, parameters, span
 from tests.redaction.secret_forms import forms
 
 _MODULES = (addresses, functions, parameters, redaction, spans)
-_LENGTH = 40_000
+_LENGTH = 10_000
 # Reading everything again for each part of such a text would be thousands a character.
 _MOST_A_CHARACTER = 250
 

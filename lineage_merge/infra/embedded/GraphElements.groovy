@@ -12,6 +12,7 @@
 // all values with their types, also of ids that are not text (`~id`, `~from`, `~to`).
 
 import groovy.transform.CompileStatic
+import groovy.transform.stc.POJO
 import io.netty.buffer.Unpooled
 import io.netty.channel.ChannelFuture
 import io.netty.channel.ChannelFutureListener
@@ -54,6 +55,7 @@ import org.apache.tinkerpop.shaded.jackson.databind.ObjectMapper
 
 /** A growing little-endian buffer. */
 @CompileStatic
+@POJO
 class Bytes {
     private ByteBuffer buffer = ByteBuffer.allocate(64).order(ByteOrder.LITTLE_ENDIAN)
 
@@ -91,6 +93,7 @@ class Bytes {
 
 /** Writes one column: texts, longs or sets of texts. A row without a value costs nothing until the end. */
 @CompileStatic
+@POJO
 class ColumnWriter {
     final String name
     final String type
@@ -152,15 +155,17 @@ class ColumnWriter {
     /** Returns the buffers of so many rows. */
     List<Bytes> buffers(int number) {
         skipTo(number)
-        byte[] bits = Arrays.copyOf(known.toByteArray(), (number + 7).intdiv(8) as int)
+        byte[] bits = Arrays.copyOf(known.toByteArray(), (number + 7) >> 3)
         Bytes validity = new Bytes()
         validity.bytes(bits, bits.length)
-        return numbers ? [validity, data] : sets ? [validity, memberEnds, textEnds, data] : [validity, textEnds, data]
+        return numbers ? List.of(validity, data) :
+            sets ? List.of(validity, memberEnds, textEnds, data) : List.of(validity, textEnds, data)
     }
 }
 
 /** Several values of one property. */
 @CompileStatic
+@POJO
 class Several extends ArrayList<Object> {
     Several(Object first) {
         add(first)
@@ -169,7 +174,7 @@ class Several extends ArrayList<Object> {
     List<String> texts() {
         List<String> found = new ArrayList<>(size())
         for (Object value : this) {
-            found.add(value.toString())
+            found.add(String.valueOf(value))
         }
         return found
     }
@@ -184,16 +189,25 @@ class Several extends ArrayList<Object> {
         return true
     }
 
-    Object first() { min { Object value -> value.toString() } }
+    Object first() {
+        Object first = get(0)
+        for (Object value : this) {
+            if (String.valueOf(value).compareTo(String.valueOf(first)) < 0) {
+                first = value
+            }
+        }
+        return first
+    }
 }
 
 /** Collects elements as columns. */
 @CompileStatic
+@POJO
 class BatchWriter {
     static final String OTHERS = 'other_properties'
     static final ObjectMapper GRAPHSON = GraphSONMapper.build().version(GraphSONVersion.V3_0).create().createMapper()
     static final ObjectMapper JSON = new ObjectMapper()
-    private static final Set<String> KEYS = ['id', 'label', 'from', 'to'] as Set
+    private static final Set<String> KEYS = Set.of('id', 'label', 'from', 'to')
     private static final int MOST_ROWS = 50_000
     private static final int MOST_BYTES = 32 << 20
     private final String kind
@@ -234,7 +248,9 @@ class BatchWriter {
         for (Map.Entry<String, Object> property : values.entrySet()) {
             String type = KEYS.contains(property.key) ? null : types.get(property.key)
             if (!put(property.key, property.value, type)) {
-                others = others ?: new LinkedHashMap<String, Object>()
+                if (others == null) {
+                    others = new LinkedHashMap<>()
+                }
                 Object value = property.value
                 others.put(property.key, value instanceof Several ? value : Collections.singletonList(value))
             }
@@ -246,12 +262,12 @@ class BatchWriter {
     }
 
     private Map<String, Object> key(String name, Object value, Map<String, Object> others) {
-        put(name, value.toString())
+        put(name, String.valueOf(value))
         if (value instanceof String) {
             return others
         }
-        Map<String, Object> known = others ?: new LinkedHashMap<String, Object>()
-        known.put("~$name".toString(), value)
+        Map<String, Object> known = others == null ? new LinkedHashMap<String, Object>() : others
+        known.put('~'.concat(name), value)
         return known
     }
 
@@ -270,11 +286,11 @@ class BatchWriter {
             return false
         }
         if (type == 'set') {
-            put(name, Collections.singletonList(value.toString()))
+            put(name, Collections.singletonList(String.valueOf(value)))
             return value instanceof String
         }
         if (type == 'string') {
-            put(name, value.toString())
+            put(name, String.valueOf(value))
             return value instanceof String
         }
         if (value instanceof Long || value instanceof Integer || value instanceof Short) {
@@ -294,20 +310,24 @@ class BatchWriter {
 
     /** Returns the batch, and begins another one. */
     Bytes take() {
-        List<Map<String, Object>> header = []
-        List<Bytes> all = []
-        columns.values().each { ColumnWriter column ->
+        List<Map<String, Object>> header = new ArrayList<>()
+        List<Bytes> all = new ArrayList<>()
+        for (ColumnWriter column : columns.values()) {
             List<Bytes> buffers = column.buffers(rows)
-            header.add([name: column.name, type: column.type, buffers: buffers*.size] as Map<String, Object>)
+            List<Integer> sizes = new ArrayList<>()
+            for (Bytes buffer : buffers) {
+                sizes.add(buffer.size)
+            }
+            header.add(Map.<String, Object>of('name', column.name, 'type', column.type, 'buffers', sizes))
             all.addAll(buffers)
         }
         Bytes text = new Bytes()
-        text.text(JSON.writeValueAsString([kind: kind, rows: rows, columns: header]))
+        text.text(JSON.writeValueAsString(Map.<String, Object>of('kind', kind, 'rows', rows, 'columns', header)))
         text.pad(32)
         Bytes batch = new Bytes()
         batch.int64(text.size)
         batch.bytes(text.array, text.size)
-        all.each { Bytes buffer ->
+        for (Bytes buffer : all) {
             batch.bytes(buffer.array, buffer.size)
             batch.pad(0)
         }
@@ -319,6 +339,7 @@ class BatchWriter {
 
 /** Reads one column. */
 @CompileStatic
+@POJO
 class ColumnReader {
     // Longer texts are rarely equal.
     private static final int LONGEST_SHARED = 100
@@ -336,10 +357,10 @@ class ColumnReader {
         this.shared = shared
         numbers = type == 'long'
         sets = type == 'set'
-        validity = buffers.first()
-        data = buffers.last()
-        memberEnds = buffers[1]
-        textEnds = buffers[sets ? 2 : 1]
+        validity = buffers.get(0)
+        data = buffers.get(buffers.size() - 1)
+        memberEnds = buffers.get(1)
+        textEnds = buffers.get(sets ? 2 : 1)
     }
 
     boolean isKnown(int row) { validity.limit() == 0 || ((validity.get(row >> 3) >> (row & 7)) & 1) == 1 }
@@ -383,6 +404,7 @@ class ColumnReader {
 
 /** Reads a batch; equal texts become one object, because many properties of a graph are equal. */
 @CompileStatic
+@POJO
 class BatchReader {
     private static final int SHARED = 1 << 16
     final String kind
@@ -397,12 +419,12 @@ class BatchReader {
         bytes.position(bytes.position() + length)
         kind = (String) header.kind
         rows = (int) header.rows
-        created = new HashSet<String>((List<String>) (header.created ?: []))
+        created = new HashSet<String>((List<String>) header.get('created'))
         for (Map column : (List<Map>) header.columns) {
-            List<ByteBuffer> buffers = []
-            for (Integer size : (List<Integer>) column.buffers) {
+            List<ByteBuffer> buffers = new ArrayList<>()
+            for (int size : (List<Integer>) column.buffers) {
                 buffers.add(bytes.slice().limit(size).order(ByteOrder.LITTLE_ENDIAN))
-                bytes.position(bytes.position() + (size + 7).intdiv(8) * 8 as int)
+                bytes.position(bytes.position() + ((size + 7) & -8))
             }
             columns.put((String) column.name, new ColumnReader((String) column.name, (String) column.type, buffers, shared))
         }
@@ -415,6 +437,7 @@ class BatchReader {
 
 /** The columns of a batch that are no properties. */
 @CompileStatic
+@POJO
 class ElementKeys {
     private final ColumnReader ids
     private final ColumnReader labels
@@ -439,8 +462,9 @@ class ElementKeys {
 
 /** Notes whether the graph has changed since a snapshot. Requests are executed by one thread. */
 @CompileStatic
+@POJO
 class GraphChanges {
-    private static final Set<String> WRITING = ['addV', 'addE', 'mergeV', 'mergeE', 'property', 'drop', 'io', 'call'] as Set
+    private static final Set<String> WRITING = Set.of('addV', 'addE', 'mergeV', 'mergeE', 'property', 'drop', 'io', 'call')
     private final AtomicLong number = new AtomicLong()
     private String snapshot = null
     private long atSnapshot = -1
@@ -457,19 +481,31 @@ class GraphChanges {
     /** Returns whether a request (bytecode, or text) may change the graph. */
     static boolean mayWrite(Object gremlin) {
         if (gremlin instanceof Bytecode) {
-            return ((Bytecode) gremlin).instructions.any { Bytecode.Instruction step ->
-                WRITING.contains(step.operator) || step.arguments.any { Object argument -> mayWrite(argument) }
+            for (Bytecode.Instruction step : ((Bytecode) gremlin).instructions) {
+                if (WRITING.contains(step.operator) || mayWrite(Arrays.asList(step.arguments))) {
+                    return true
+                }
+            }
+        } else if (gremlin instanceof Collection) {
+            for (Object member : (Collection<?>) gremlin) {
+                if (mayWrite(member)) {
+                    return true
+                }
+            }
+        } else if (gremlin instanceof String) {
+            for (String step : WRITING) {
+                if (((String) gremlin).contains(step)) {
+                    return true
+                }
             }
         }
-        if (gremlin instanceof Collection) {
-            return ((Collection) gremlin).any { Object each -> mayWrite(each) }
-        }
-        return gremlin instanceof String && WRITING.any { String step -> ((String) gremlin).contains(step) }
+        return false
     }
 }
 
 /** Moves elements between batches and the graph. */
 @CompileStatic
+@POJO
 class ElementStore {
     private final Graph graph
     private final GraphChanges changes
@@ -485,73 +521,89 @@ class ElementStore {
 
     /** Passes all vertices, then all edges, on as batches. Raises IllegalStateException if a writer was between. */
     void dump(Map<String, Map<String, String>> types, String snapshot, Consumer<Bytes> send) {
-        inTransaction {
-            Set<Object> ids = new HashSet<>()
-            BatchWriter vertices = new BatchWriter('vertices', types.vertices)
-            Iterator<Vertex> allVertices = graph.vertices()
-            while (allVertices.hasNext()) {
-                Vertex vertex = allVertices.next()
-                ids.add(vertex.id())
-                vertices.add(vertex, vertex.id(), null, null)
-                if (vertices.full) {
-                    send.accept(vertices.take())
-                }
+        rollback()
+        try {
+            dumpAll(types, snapshot, send)
+            commit()
+        } finally {
+            rollback()
+        }
+    }
+
+    private void dumpAll(Map<String, Map<String, String>> types, String snapshot, Consumer<Bytes> send) {
+        Set<Object> ids = new HashSet<>()
+        BatchWriter vertices = new BatchWriter('vertices', types.vertices)
+        Iterator<Vertex> allVertices = graph.vertices()
+        while (allVertices.hasNext()) {
+            Vertex vertex = allVertices.next()
+            ids.add(vertex.id())
+            vertices.add(vertex, vertex.id(), null, null)
+            if (vertices.full) {
+                send.accept(vertices.take())
             }
-            send.accept(vertices.take())
-            BatchWriter edges = new BatchWriter('edges', types.edges)
-            Iterator<Edge> allEdges = graph.edges()
-            while (allEdges.hasNext()) {
-                Edge edge = allEdges.next()
-                Object start = edge.outVertex().id()
-                Object end = edge.inVertex().id()
-                if (!ids.contains(start) || !ids.contains(end)) {
-                    throw new IllegalStateException('edges with a missing vertex')
-                }
-                edges.add(edge, edge.id(), start, end)
-                if (edges.full) {
-                    send.accept(edges.take())
-                }
+        }
+        send.accept(vertices.take())
+        BatchWriter edges = new BatchWriter('edges', types.edges)
+        Iterator<Edge> allEdges = graph.edges()
+        while (allEdges.hasNext()) {
+            Edge edge = allEdges.next()
+            Object start = edge.outVertex().id()
+            Object end = edge.inVertex().id()
+            if (!ids.contains(start) || !ids.contains(end)) {
+                throw new IllegalStateException('edges with a missing vertex')
             }
-            send.accept(edges.take())
-            if (snapshot != null) {
-                changes.saved(snapshot)
+            edges.add(edge, edge.id(), start, end)
+            if (edges.full) {
+                send.accept(edges.take())
             }
+        }
+        send.accept(edges.take())
+        if (snapshot != null) {
+            changes.saved(snapshot)
         }
     }
 
     /** Adds elements that are not in the graph yet, which then equals this snapshot. */
     void create(BatchReader batch, String snapshot) {
-        inTransaction {
-            boolean vertices = batch.kind == 'vertices'
-            ColumnReader others = batch.take(BatchWriter.OTHERS)
-            ElementKeys keys = new ElementKeys(batch)
-            for (int row = 0; row < batch.rows; row++) {
-                String text = (String) others?.value(row)
-                Map<String, Object> other = text == null ? Collections.<String, Object>emptyMap() :
-                    (Map<String, Object>) BatchWriter.GRAPHSON.readValue(text, Object)
-                Object id = other.getOrDefault('~id', keys.id(row))
-                Element element
-                if (vertices) {
-                    element = graph.addVertex(T.id, id, T.label, keys.label(row))
-                } else {
-                    Vertex start = end(keys, row, other.getOrDefault('~from', keys.from(row)))
-                    Vertex end = end(keys, row, other.getOrDefault('~to', keys.to(row)))
-                    element = start.addEdge(keys.label(row), end, T.id, id)
-                }
-                for (ColumnReader column : batch.properties) {
-                    Object value = column.value(row)
-                    if (value != null && !other.containsKey(column.name)) {
-                        add(element, column.name, value)
-                    }
-                }
-                for (Map.Entry<String, Object> property : other.entrySet()) {
-                    if (property.value instanceof List) {
-                        add(element, property.key, property.value)
-                    }
+        rollback()
+        try {
+            createAll(batch, snapshot)
+            commit()
+        } finally {
+            rollback()
+        }
+    }
+
+    private void createAll(BatchReader batch, String snapshot) {
+        boolean vertices = batch.kind == 'vertices'
+        ColumnReader others = batch.take(BatchWriter.OTHERS)
+        ElementKeys keys = new ElementKeys(batch)
+        for (int row = 0; row < batch.rows; row++) {
+            String text = (String) others?.value(row)
+            Map<String, Object> other = text == null ? Collections.<String, Object>emptyMap() :
+                (Map<String, Object>) BatchWriter.GRAPHSON.readValue(text, Object)
+            Object id = other.getOrDefault('~id', keys.id(row))
+            Element element
+            if (vertices) {
+                element = graph.addVertex(T.id, id, T.label, keys.label(row))
+            } else {
+                Vertex start = end(keys, row, other.getOrDefault('~from', keys.from(row)))
+                Vertex end = end(keys, row, other.getOrDefault('~to', keys.to(row)))
+                element = start.addEdge(keys.label(row), end, T.id, id)
+            }
+            for (ColumnReader column : batch.properties) {
+                Object value = column.value(row)
+                if (value != null && !other.containsKey(column.name)) {
+                    add(element, column.name, value)
                 }
             }
-            changes.saved(snapshot)
+            for (Map.Entry<String, Object> property : other.entrySet()) {
+                if (property.value instanceof List) {
+                    add(element, property.key, property.value)
+                }
+            }
         }
+        changes.saved(snapshot)
     }
 
     /** Adds a value, or each value of a list, to a new element. */
@@ -570,22 +622,30 @@ class ElementStore {
 
     /** Upserts elements by id: single values are replaced, members are added to sets, others stay. */
     void merge(BatchReader batch) {
-        inTransaction {
-            boolean vertices = batch.kind == 'vertices'
-            ElementKeys keys = new ElementKeys(batch)
-            for (int row = 0; row < batch.rows; row++) {
-                Iterator<? extends Element> found = vertices ? graph.vertices(keys.id(row)) : graph.edges(keys.id(row))
-                boolean missing = !found.hasNext()
-                Element element = missing ? created(vertices, keys, row) : found.next()
-                for (ColumnReader column : batch.properties) {
-                    Object value = missing || !batch.created.contains(column.name) ? column.value(row) : null
-                    if (value != null) {
-                        set(element, column.name, value)
-                    }
+        rollback()
+        try {
+            mergeAll(batch)
+            commit()
+        } finally {
+            rollback()
+        }
+    }
+
+    private void mergeAll(BatchReader batch) {
+        boolean vertices = batch.kind == 'vertices'
+        ElementKeys keys = new ElementKeys(batch)
+        for (int row = 0; row < batch.rows; row++) {
+            Iterator<? extends Element> found = vertices ? graph.vertices(keys.id(row)) : graph.edges(keys.id(row))
+            boolean missing = !found.hasNext()
+            Element element = missing ? created(vertices, keys, row) : found.next()
+            for (ColumnReader column : batch.properties) {
+                Object value = missing || !batch.created.contains(column.name) ? column.value(row) : null
+                if (value != null) {
+                    set(element, column.name, value)
                 }
             }
-            changes.add()
         }
+        changes.add()
     }
 
     private static void set(Element element, String name, Object value) {
@@ -614,16 +674,14 @@ class ElementStore {
         return found.next()
     }
 
-    private void inTransaction(Runnable work) {
-        if (!transactional) {
-            work.run()
-            return
-        }
-        graph.tx().rollback()
-        try {
-            work.run()
+    private void commit() {
+        if (transactional) {
             graph.tx().commit()
-        } finally {
+        }
+    }
+
+    private void rollback() {
+        if (transactional) {
             graph.tx().rollback()
         }
     }
@@ -631,6 +689,7 @@ class ElementStore {
 
 /** The elements of a graph for the server's pipeline. `executor`: executes all requests. */
 @CompileStatic
+@POJO
 class GraphElements {
     private final GraphChanges changes = new GraphChanges()
     private final ElementStore store
@@ -649,16 +708,16 @@ class GraphElements {
     /** Lets the thread that executes a request, which was just passed on, note that it may have changed the graph. */
     void noteChanges(Object gremlin) {
         if (GraphChanges.mayWrite(gremlin)) {
-            executor.execute { changes.add() }
+            executor.execute(changes::add)
         }
     }
 }
 
 /** Answers requests below /elements/; all others go on to the WebSocket's handlers. */
 @CompileStatic
+@POJO
 class ElementTransfer extends ChannelInboundHandlerAdapter {
     private static final String PATH = '/elements/'
-    private static final int CLIENT_SECONDS = 120
     private final ElementStore store
     private final ExecutorService executor
     private final Function<HttpHeaders, HttpResponseStatus> refusalOf
@@ -691,8 +750,9 @@ class ElementTransfer extends ChannelInboundHandlerAdapter {
         if (path == null) {
             return
         }
-        HttpResponseStatus status = refusalOf.apply(request.headers()) ?:
-            request.method() != HttpMethod.POST ? HttpResponseStatus.METHOD_NOT_ALLOWED :
+        HttpResponseStatus refusal = refusalOf.apply(request.headers())
+        HttpResponseStatus status = refusal != null ? refusal :
+            !HttpMethod.POST.equals(request.method()) ? HttpResponseStatus.METHOD_NOT_ALLOWED :
             HttpUtil.getContentLength(request, 0L) > Integer.MAX_VALUE - 64L ? HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE : null
         refused = status != null
         body = new Bytes()
@@ -717,43 +777,71 @@ class ElementTransfer extends ChannelInboundHandlerAdapter {
             String operation = path
             body = null
             path = null
-            executor.execute { execute(context, operation, received) }
+            executor.execute(new TransferRequest(store, context, operation, received))
         }
     }
 
-    private void execute(ChannelHandlerContext context, String operation, Bytes received) {
+    static ChannelFuture answer(ChannelHandlerContext context, HttpResponseStatus status, String text) {
+        DefaultFullHttpResponse response = new DefaultFullHttpResponse(
+            HttpVersion.HTTP_1_1, status, Unpooled.copiedBuffer(text, StandardCharsets.UTF_8))
+        if (status !== HttpResponseStatus.NO_CONTENT) {
+            response.headers().set(HttpHeaderNames.CONTENT_LENGTH, response.content().readableBytes())
+        }
+        return context.writeAndFlush(response)
+    }
+}
+
+/** A request with its whole body, executed as the requests of Gremlin are; takes the batches of its answer. */
+@CompileStatic
+@POJO
+class TransferRequest implements Runnable, Consumer<Bytes> {
+    private static final int CLIENT_SECONDS = 120
+    private final ElementStore store
+    private final ChannelHandlerContext context
+    private final String operation
+    private final Bytes received
+
+    TransferRequest(ElementStore store, ChannelHandlerContext context, String operation, Bytes received) {
+        this.store = store
+        this.context = context
+        this.operation = operation
+        this.received = received
+    }
+
+    @Override
+    void run() {
         try {
-            List<String> parts = operation.split('\\?snapshot=', 2) as List<String>
+            String[] parts = operation.split('\\?snapshot=', 2)
             ByteBuffer bytes = ByteBuffer.wrap(received.array, 0, received.size).order(ByteOrder.LITTLE_ENDIAN)
             if (parts[0] == 'dump') {
-                dump(context, BatchWriter.JSON.readValue(received.array, 0, received.size, Map))
+                dump(BatchWriter.JSON.readValue(received.array, 0, received.size, Map))
                 return
             } else if (parts[0] == 'create') {
                 store.create(new BatchReader(bytes), parts[1])
             } else if (parts[0] == 'merge') {
                 store.merge(new BatchReader(bytes))
             } else {
-                answer(context, HttpResponseStatus.NOT_FOUND, '')
+                answer(HttpResponseStatus.NOT_FOUND, '')
                 return
             }
-            answer(context, HttpResponseStatus.OK, '')
+            answer(HttpResponseStatus.OK, '')
         } catch (TransactionException | IllegalStateException conflict) {
-            answer(context, HttpResponseStatus.CONFLICT, textOf(conflict))
+            answer(HttpResponseStatus.CONFLICT, textOf(conflict))
         } catch (IllegalArgumentException rejected) {
-            answer(context, HttpResponseStatus.UNPROCESSABLE_ENTITY, textOf(rejected))
+            answer(HttpResponseStatus.UNPROCESSABLE_ENTITY, textOf(rejected))
         } catch (OutOfMemoryError error) {
             throw error  // ends the process
         } catch (Throwable error) {
-            answer(context, HttpResponseStatus.INTERNAL_SERVER_ERROR, textOf(error))
+            answer(HttpResponseStatus.INTERNAL_SERVER_ERROR, textOf(error))
         }
     }
 
     private static String textOf(Throwable error) { error.message ?: error.class.simpleName }
 
-    private void dump(ChannelHandlerContext context, Map request) {
+    private void dump(Map request) {
         String snapshot = (String) request.snapshot
         if (store.isUnchangedSince((String) request.unless)) {
-            answer(context, HttpResponseStatus.NO_CONTENT, '')
+            answer(HttpResponseStatus.NO_CONTENT, '')
             return
         }
         DefaultHttpResponse head = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK)
@@ -761,7 +849,7 @@ class ElementTransfer extends ChannelInboundHandlerAdapter {
         context.writeAndFlush(head)
         Bytes last = new Bytes()
         try {
-            store.dump((Map<String, Map<String, String>>) request.columns, snapshot) { Bytes batch -> frame(context, batch) }
+            store.dump((Map<String, Map<String, String>>) request.columns, snapshot, this)
             last.int64(0)
         } catch (Exception error) {
             byte[] text = textOf(error).getBytes(StandardCharsets.UTF_8)
@@ -772,7 +860,8 @@ class ElementTransfer extends ChannelInboundHandlerAdapter {
         context.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT)
     }
 
-    private static void frame(ChannelHandlerContext context, Bytes batch) {
+    @Override
+    void accept(Bytes batch) {
         Bytes length = new Bytes()
         length.int64(batch.size)
         context.write(new DefaultHttpContent(Unpooled.wrappedBuffer(length.array, 0, length.size)))
@@ -784,12 +873,7 @@ class ElementTransfer extends ChannelInboundHandlerAdapter {
         }
     }
 
-    private static ChannelFuture answer(ChannelHandlerContext context, HttpResponseStatus status, String text) {
-        DefaultFullHttpResponse response = new DefaultFullHttpResponse(
-            HttpVersion.HTTP_1_1, status, Unpooled.copiedBuffer(text, StandardCharsets.UTF_8))
-        if (status != HttpResponseStatus.NO_CONTENT) {
-            response.headers().set(HttpHeaderNames.CONTENT_LENGTH, response.content().readableBytes())
-        }
-        return context.writeAndFlush(response)
+    private ChannelFuture answer(HttpResponseStatus status, String text) {
+        return ElementTransfer.answer(context, status, text)
     }
 }

@@ -1,22 +1,29 @@
-// Gremlin Server without script engine: `java -cp 'lib/*' groovy.ui.GroovyMain gremlin_server.groovy server.yaml`.
+// Gremlin Server without script engine: `java -cp 'lib/*:classes' gremlin_server server.yaml`.
 //
 // The server's own main class needs a Groovy script engine to bind `g`, and keeps it for clients. This
 // one binds `g` itself, so that no request can reach an engine: bytecode without lambdas is translated
 // by reflection, text is parsed by the gremlin-lang grammar. It also has what Gremlin Server lacks: a
 // check of the Origin header, and a password that a client may send with the WebSocket handshake.
-// Groovy compiles this file at the start; a compiled class in Java would be a binary in the package.
+// Groovy compiles this file on first use; a compiled class in Java would be a binary in the package.
+//
+// Groovy's runtime takes half of a start, as it registers its methods and lists the JDK's packages. So the code
+// of a start and of usual requests is Java's: no closures, no texts with `$`, no lists as `[]`, no `==` or `?:` of
+// objects but texts. A test asks whether the runtime was initialized.
 
 import groovy.transform.CompileStatic
 import groovy.transform.TupleConstructor
+import groovy.transform.stc.POJO
 import io.netty.bootstrap.ServerBootstrap
 import io.netty.buffer.PooledByteBufAllocator
 import io.netty.buffer.Unpooled
+import io.netty.channel.Channel
 import io.netty.channel.ChannelFutureListener
 import io.netty.channel.ChannelHandler
 import io.netty.channel.ChannelHandlerContext
 import io.netty.channel.ChannelInboundHandlerAdapter
 import io.netty.channel.ChannelOption
 import io.netty.channel.ChannelPipeline
+import io.netty.channel.EventLoopGroup
 import io.netty.channel.WriteBufferWaterMark
 import io.netty.channel.nio.NioEventLoopGroup
 import io.netty.channel.socket.nio.NioServerSocketChannel
@@ -30,9 +37,13 @@ import io.netty.handler.codec.http.HttpVersion
 import io.netty.util.ReferenceCountUtil
 import java.nio.charset.StandardCharsets
 import java.security.MessageDigest
+import java.util.concurrent.ExecutorService
 import java.util.concurrent.TimeUnit
+import org.apache.tinkerpop.gremlin.jsr223.GremlinScriptEngineFactory
+import org.apache.tinkerpop.gremlin.jsr223.GremlinScriptEngineManager
 import org.apache.tinkerpop.gremlin.process.traversal.AnonymousTraversalSource
 import org.apache.tinkerpop.gremlin.process.traversal.Bytecode
+import org.apache.tinkerpop.gremlin.process.traversal.dsl.graph.GraphTraversalSource
 import org.apache.tinkerpop.gremlin.process.traversal.util.BytecodeHelper
 import org.apache.tinkerpop.gremlin.server.Settings
 import org.apache.tinkerpop.gremlin.server.auth.AuthenticatedUser
@@ -43,14 +54,77 @@ import org.apache.tinkerpop.gremlin.server.handler.FrameMessageSizeEstimator
 import org.apache.tinkerpop.gremlin.server.handler.SaslAuthenticationHandler
 import org.apache.tinkerpop.gremlin.server.op.OpLoader
 import org.apache.tinkerpop.gremlin.server.util.ServerGremlinExecutor
+import org.apache.tinkerpop.gremlin.structure.Graph
 import org.apache.tinkerpop.gremlin.util.Gremlin
 import org.apache.tinkerpop.gremlin.util.Tokens
 import org.apache.tinkerpop.gremlin.util.message.RequestMessage
 import org.apache.tinkerpop.gremlin.util.message.ResponseMessage
 import org.apache.tinkerpop.gremlin.util.message.ResponseStatusCode
 
+/** The main class: the first one, as docker-compose.yml runs this file. A script would be called dynamically. */
+@CompileStatic
+@POJO
+class gremlin_server {
+    static void main(String[] args) {
+        Settings settings = Settings.read(args[0])
+        if (settings.gremlinPool == 0) {
+            settings.@gremlinPool = Runtime.runtime.availableProcessors()
+        }
+        // Threads take this loader over from the one that starts them, so that it is set before any is started.
+        Thread.currentThread().contextClassLoader = new WithoutGroovyEngine(Settings.classLoader)
+
+        EventLoopGroup acceptors = new NioEventLoopGroup(settings.threadPoolBoss)
+        EventLoopGroup workers = new NioEventLoopGroup(settings.threadPoolWorker)
+        ServerGremlinExecutor executor = new ServerGremlinExecutor(settings, null, workers)
+        Graph graph = executor.graphManager.getGraph('graph')
+        GraphTraversalSource g = AnonymousTraversalSource.traversal().withEmbedded(graph)
+        executor.graphManager.putTraversalSource('g', g)
+        bind(g, executor.gremlinExecutor.scriptEngineManager)
+        OpLoader.init(settings)
+
+        Channel opened = listen(settings, acceptors, workers, executor)
+        Runtime.runtime.addShutdownHook(new Thread(new Shutdown(opened, executor.gremlinExecutorService, graph)))
+        System.out.println('Channel started at port '.concat(Integer.toString(settings.port)).concat('.'))
+    }
+
+    private static void bind(GraphTraversalSource g, GremlinScriptEngineManager engines) {
+        Set<String> languages = new HashSet<>()
+        for (GremlinScriptEngineFactory factory : engines.engineFactories) {
+            languages.addAll((Collection<String>) factory.names)
+        }
+        if (!languages.equals(Set.of(TraversalsOnly.LANGUAGE))) {
+            System.err.println('Error: unexpected script engines: ' + languages)
+            System.exit(1)
+        }
+        engines.put('g', g)
+    }
+
+    private static Channel listen(
+        Settings settings, EventLoopGroup acceptors, EventLoopGroup workers, ServerGremlinExecutor executor
+    ) {
+        Map<String, Object> config = settings.authentication.config
+        String password = config == null ? null : (String) config.get('password')
+        GuardedChannelizer channelizer = new GuardedChannelizer(
+            password == null ? null : new Login((String) config.get('user'), password))
+        channelizer.init(executor)
+        WriteBufferWaterMark marks = new WriteBufferWaterMark(
+            settings.writeBufferLowWaterMark, settings.writeBufferHighWaterMark)
+        return new ServerBootstrap()
+            .group(acceptors, workers)
+            .channel(NioServerSocketChannel)
+            .childHandler(channelizer)
+            .childOption(ChannelOption.MESSAGE_SIZE_ESTIMATOR, FrameMessageSizeEstimator.instance())
+            .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, marks)
+            .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
+            .bind(settings.host, settings.port)
+            .sync()
+            .channel()
+    }
+}
+
 /** Hides the factory of the Groovy engine from the service loader. */
 @CompileStatic
+@POJO
 class WithoutGroovyEngine extends ClassLoader {
     private static final String FACTORIES =
         'META-INF/services/org.apache.tinkerpop.gremlin.jsr223.GremlinScriptEngineFactory'
@@ -61,29 +135,41 @@ class WithoutGroovyEngine extends ClassLoader {
 
     @Override
     Enumeration<URL> getResources(String name) {
-        List<URL> found = Collections.list(super.getResources(name))
-        if (name == FACTORIES) {
-            found.removeIf { URL url -> url.path.contains('/gremlin-groovy-') }
+        Enumeration<URL> all = super.getResources(name)
+        if (!FACTORIES.equals(name)) {
+            return all
         }
-        return Collections.enumeration(found)
+        List<URL> others = new ArrayList<>()
+        while (all.hasMoreElements()) {
+            URL url = all.nextElement()
+            if (!url.path.contains('/gremlin-groovy-')) {
+                others.add(url)
+            }
+        }
+        return Collections.enumeration(others)
     }
 }
 
 /** The user and the password of this start. */
 @CompileStatic
+@POJO
 @TupleConstructor
 class Login {
     String user
     String password
 
     boolean matches(String user, String password) {
-        byte[] given = "$user:$password".toString().getBytes(StandardCharsets.UTF_8)
-        return MessageDigest.isEqual(given, "${this.user}:${this.password}".toString().getBytes(StandardCharsets.UTF_8))
+        return MessageDigest.isEqual(bytes(user, password), bytes(this.user, this.password))
+    }
+
+    private static byte[] bytes(String user, String password) {
+        return String.join(':', user, password).getBytes(StandardCharsets.UTF_8)
     }
 }
 
 /** SASL PLAIN, for consoles and notebooks. */
 @CompileStatic
+@POJO
 @TupleConstructor
 class LoginAuthenticator implements Authenticator {
     Login login
@@ -104,6 +190,7 @@ class LoginAuthenticator implements Authenticator {
 }
 
 @CompileStatic
+@POJO
 class PlainNegotiator implements Authenticator.SaslNegotiator {
     private final Login login
     private String[] given = null
@@ -132,6 +219,7 @@ class PlainNegotiator implements Authenticator.SaslNegotiator {
 
 /** Checks the HTTP request that opens a connection: path, Origin, and the password where it has one. */
 @CompileStatic
+@POJO
 @ChannelHandler.Sharable
 class HandshakeCheck extends ChannelInboundHandlerAdapter {
     private final Login login
@@ -140,7 +228,8 @@ class HandshakeCheck extends ChannelInboundHandlerAdapter {
     HandshakeCheck(Login login, int port) {
         this.login = login
         // Some drivers send the server's own address. A page cannot have it: this port serves none.
-        this.origins = ['127.0.0.1', 'localhost', '[::1]'].collect { String host -> "http://$host:$port".toString() } as Set
+        String end = ':'.concat(Integer.toString(port))
+        this.origins = Set.of('http://127.0.0.1'.concat(end), 'http://localhost'.concat(end), 'http://[::1]'.concat(end))
     }
 
     @Override
@@ -169,7 +258,12 @@ class HandshakeCheck extends ChannelInboundHandlerAdapter {
     }
 
     private boolean isForeign(HttpHeaders headers) {
-        return headers.getAll(HttpHeaderNames.ORIGIN).any { String origin -> !origins.contains(origin.toLowerCase()) }
+        for (String origin : headers.getAll(HttpHeaderNames.ORIGIN)) {
+            if (!origins.contains(origin.toLowerCase())) {
+                return true
+            }
+        }
+        return false
     }
 
     private HttpResponseStatus refusalOf(FullHttpRequest request) {
@@ -208,6 +302,7 @@ class HandshakeCheck extends ChannelInboundHandlerAdapter {
 
 /** Lets through what needs no script engine; text without a language is gremlin-lang, as in Neptune. */
 @CompileStatic
+@POJO
 @ChannelHandler.Sharable
 class TraversalsOnly extends ChannelInboundHandlerAdapter {
     static final String LANGUAGE = 'gremlin-lang'
@@ -228,7 +323,7 @@ class TraversalsOnly extends ChannelInboundHandlerAdapter {
             pass(context, request)
         } else if (isVersion(request)) {
             context.writeAndFlush(
-                ResponseMessage.build(request).code(ResponseStatusCode.SUCCESS).result([Gremlin.version()]).create())
+                ResponseMessage.build(request).code(ResponseStatusCode.SUCCESS).result(List.of(Gremlin.version())).create())
         } else if (isText(request)) {
             pass(context, RequestMessage.from(request).addArg(Tokens.ARGS_LANGUAGE, LANGUAGE).create())
         } else {
@@ -269,6 +364,7 @@ class TraversalsOnly extends ChannelInboundHandlerAdapter {
 
 /** Gremlin Server's WebSocket pipeline with these checks in it. */
 @CompileStatic
+@POJO
 class GuardedChannelizer extends WebSocketChannelizer {
     private final Login login
     private GraphElements elements
@@ -289,7 +385,7 @@ class GuardedChannelizer extends WebSocketChannelizer {
         HandshakeCheck check = new HandshakeCheck(login, settings.port)
         // Before the aggregator: a request without the password is refused before its body is read.
         pipeline.addBefore(PIPELINE_HTTP_AGGREGATOR, 'element-transfer',
-            elements.handler { HttpHeaders headers -> check.refusalOfTransfer(headers) })
+            elements.handler(check::refusalOfTransfer))
         pipeline.addAfter(PIPELINE_HTTP_AGGREGATOR, 'handshake-check', check)
         if (login != null) {
             pipeline.addLast(PIPELINE_AUTHENTICATOR, new SaslAuthenticationHandler(new LoginAuthenticator(login), null, settings))
@@ -298,47 +394,25 @@ class GuardedChannelizer extends WebSocketChannelizer {
     }
 }
 
-def settings = Settings.read(args[0])
-settings.gremlinPool = settings.gremlinPool ?: Runtime.runtime.availableProcessors()
-// Threads take this loader over from the one that starts them, so that it is set before any is started.
-Thread.currentThread().contextClassLoader = new WithoutGroovyEngine(Settings.classLoader)
-def config = settings.authentication.config ?: [:]
-def login = config.password ? new Login(config.user as String, config.password as String) : null
+/** Finishes what has begun before a graph with a file of its own is written. */
+@CompileStatic
+@POJO
+class Shutdown implements Runnable {
+    private final Channel opened
+    private final ExecutorService requests
+    private final Graph graph
 
-def acceptors = new NioEventLoopGroup(settings.threadPoolBoss)
-def workers = new NioEventLoopGroup(settings.threadPoolWorker)
-def executor = new ServerGremlinExecutor(settings, null, workers)
-def graph = executor.graphManager.getGraph('graph')
-def engines = executor.gremlinExecutor.scriptEngineManager
-def languages = engines.engineFactories.collectMany { it.names }.unique()
-if (languages != [TraversalsOnly.LANGUAGE]) {
-    System.err.println("Error: unexpected script engines: $languages")
-    System.exit(1)
+    Shutdown(Channel opened, ExecutorService requests, Graph graph) {
+        this.opened = opened
+        this.requests = requests
+        this.graph = graph
+    }
+
+    @Override
+    void run() {
+        opened.close().await(5, TimeUnit.SECONDS)
+        requests.shutdown()
+        requests.awaitTermination(30, TimeUnit.SECONDS)
+        graph.close()
+    }
 }
-def g = AnonymousTraversalSource.traversal().withEmbedded(graph)
-executor.graphManager.putTraversalSource('g', g)
-engines.put('g', g)
-OpLoader.init(settings)
-
-def channelizer = new GuardedChannelizer(login)
-channelizer.init(executor)
-def marks = new WriteBufferWaterMark(settings.writeBufferLowWaterMark, settings.writeBufferHighWaterMark)
-def opened = new ServerBootstrap()
-    .group(acceptors, workers)
-    .channel(NioServerSocketChannel)
-    .childHandler(channelizer)
-    .childOption(ChannelOption.MESSAGE_SIZE_ESTIMATOR, FrameMessageSizeEstimator.instance())
-    .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, marks)
-    .childOption(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
-    .bind(settings.host, settings.port)
-    .sync()
-    .channel()
-
-// What has begun is finished before a graph with a file of its own is written.
-Runtime.runtime.addShutdownHook {
-    opened.close().await(5, TimeUnit.SECONDS)
-    executor.gremlinExecutorService.shutdown()
-    executor.gremlinExecutorService.awaitTermination(30, TimeUnit.SECONDS)
-    graph.close()
-}
-println "Channel started at port ${settings.port}."

@@ -69,7 +69,12 @@ ALL = {"out_0", "out_1", "out_2", "out_3"}
 
 
 @pytest.mark.parametrize(
-    ("end", "code"), [pytest.param("stop", 0, marks=pytest.mark.nightly), ("exit", 3), ("failed", 1)]
+    ("end", "code"),
+    [
+        pytest.param("stop", 0, marks=pytest.mark.nightly),
+        pytest.param("exit", 3, marks=pytest.mark.nightly),
+        ("failed", 1),
+    ],
 )
 def test_a_job_that_ends_delivers_everything(tmp_path: Path, end: str, code: int) -> None:
     with job(tmp_path, f"{tmp_path}/lineage", end) as process:
