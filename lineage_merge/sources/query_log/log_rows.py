@@ -55,20 +55,22 @@ class Prepare:
             if type(row) is not LoggedStatement:
                 yield row
                 continue
-            if users is not None:
-                row = users.replaced(row)
+            user, reader = (row.user, row.reader) if users is None else users.names(row.user)
+            statement = row._replace(text="", user=user, reader=reader)
             texts = statements_in(row.text)
             if len(texts) == 1:
-                yield Prepared(row._replace(text=""), templates.of(row.text))
+                yield Prepared(statement, templates.of(row.text))
             else:
-                yield from _several(row, [templates.of(text) for text in texts])
+                yield from _several(statement, [templates.of(text) for text in texts])
 
 
-def _several(row: LoggedStatement, parts: list[Template]) -> Iterator[Prepared]:
+def _several(statement: LoggedStatement, templates: list[Template]) -> Iterator[Prepared]:
     """Yield the statements of one text, in order; the comment of any is that of all."""
-    owner = next((each.owner for each in parts if each.owner is not None), None)
-    for number, template in enumerate(parts):
-        part = row._replace(id=f"{row.id}.{number}", text="", started=row.started + number, rows=None)
+    owner = next((template.owner for template in templates if template.owner is not None), None)
+    for number, template in enumerate(templates):
+        part = statement._replace(
+            id=f"{statement.id}.{number}", started=statement.started + number, rows=None
+        )
         yield Prepared(part, template if template.owner is not None else template._replace(owner=owner))
 
 

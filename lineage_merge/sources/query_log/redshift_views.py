@@ -120,11 +120,12 @@ def _statement(row: Mapping[str, Any]) -> Iterator[Keyed | LoggedStatement]:
     status = _text(row, "status").lower()
     outcome: Outcome = "open" if status == "success" else "failed" if status in _FAILED else "running"
     database = _text(row, "database_name")
+    has_parts = _has_parts(text)
     statement = LoggedStatement(
         id=_text(row, "query_id"),
         # Not of a user: procedures run as their owner. It is in the graph, as a run of a job.
         session=f"{_text(row, 'session_id')}|{database}",
-        text=text,
+        text=text if has_parts else _with_line_breaks(text),
         transaction=_transaction_id(row),
         database=database,
         user=_optional(row, "username"),
@@ -133,10 +134,7 @@ def _statement(row: Mapping[str, Any]) -> Iterator[Keyed | LoggedStatement]:
         outcome=outcome,
         label=_optional(row, "query_label"),
     )
-    if _needs_parts(statement):
-        yield Keyed(statement.id, statement)
-    else:
-        yield statement._replace(text=_with_line_breaks(text))
+    yield Keyed(statement.id, statement) if has_parts else statement
 
 
 def _transaction_id(row: Mapping[str, Any]) -> str:
@@ -236,9 +234,9 @@ def read_row(view: str, row: Mapping[str, Any]) -> Iterator[ViewContent]:
     return VIEWS[view](row)
 
 
-def _needs_parts(statement: LoggedStatement) -> bool:
+def _has_parts(text: str) -> bool:
     """Return whether other views have more about a statement: its whole text, its files, its rows."""
-    return len(statement.text) >= _MAY_BE_CUT or begins(MOVES_FILES, statement.text)
+    return len(text) >= _MAY_BE_CUT or begins(MOVES_FILES, text)
 
 
 def completed(parts: Iterable[Part]) -> LoggedStatement | None:

@@ -150,6 +150,7 @@ def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Itera
     path_of_transaction: tuple[str, tuple[str, ...]] | None = None
     temporary: set[str] = set()
     user = ""
+    schemas: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {}
     for statement, template in ordered:
         facts = facts_of(template.text)
         is_undone = statement.outcome == "open" and statement.transaction in rolled_back
@@ -182,12 +183,15 @@ def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Itera
         if path_of_transaction is not None and path_of_transaction[0] != statement.transaction:
             path_of_transaction = None
         current = path if path_of_transaction is None else path_of_transaction[1]
+        path_of_user = statement.search_path or current, statement.user
+        if path_of_user not in schemas:
+            schemas[path_of_user] = _schemas(*path_of_user, settings.user_schemas)
         step = Step(
             statement,
             template,
             facts,
             database or statement.database,
-            _schemas(statement.search_path or current, statement.user, settings.user_schemas),
+            schemas[path_of_user],
             outcome,
             statement.procedure,
             statement.run,

@@ -258,23 +258,31 @@ def _added(made_of: tuple[int, ...], at: int, steps: Sequence[Step]) -> tuple[in
 
 def _paths(step: Step) -> tuple[str, ...]:
     files = step.statement.files
+    if not files:
+        return ()
     return unloaded_to(step.template.text, files) if step.facts.unloads else datasets_of(files)
 
 
 def _unit(steps: Sequence[Step], made_of: Sequence[int], at: int, ended: Sequence[int]) -> Unit:
     step = steps[at]
-    positions = [*(each for each in made_of if each != at), at, *(each for each in ended if each != at)]
     fingerprint = step.template.fingerprint
+    positions = [at]
+    if made_of or ended:
+        positions = [
+            *(other for other in made_of if other != at),
+            at,
+            *(other for other in ended if other != at),
+        ]
     if len(positions) > 1:
-        before = [steps[each].template.fingerprint for each in positions]
-        fingerprint = hashlib.sha256("\0".join(before).encode()).hexdigest()[:16]
+        fingerprints = [steps[position].template.fingerprint for position in positions]
+        fingerprint = hashlib.sha256("\0".join(fingerprints).encode()).hexdigest()[:16]
     job = named_job(step)
     return Unit(
-        tuple(steps[each].template.text for each in positions),
+        tuple(steps[position].template.text for position in positions),
         positions.index(at),
         step.database,
         step.search_path,
         OF_DBT if job is not None and job[0] == DBT else job[1] if job else "",
         fingerprint,
-        tuple(_paths(steps[each]) for each in positions),
+        tuple(_paths(steps[position]) for position in positions),
     )
