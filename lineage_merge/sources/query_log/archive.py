@@ -57,18 +57,18 @@ def with_archive(
             "--cluster", f"no query_log has this cluster or workgroup{did_you_mean(cluster, names)}"
         )
     chosen = [log for log in behind_api if cluster in ("", log.cluster_or_workgroup)]
-    found = [
+    archived = [
         replace(log, archive=location or log.archive, iam_role=iam_role or log.iam_role)
         for log in chosen
         if location or log.archive
     ]
-    if not found:
+    if not archived:
         raise ConfigError(
             "query_log", "no Redshift cluster or workgroup has an archive: set query_log[].archive"
         )
-    for log in found:
+    for log in archived:
         check_archive("--archive" if location else "query_log[].archive", log)
-    return [replace(log, path=archive_folder(log.archive, log.cluster_or_workgroup)) for log in found]
+    return [replace(log, path=archive_folder(log.archive, log.cluster_or_workgroup)) for log in archived]
 
 
 def archive_all(
@@ -93,7 +93,7 @@ def due(log: QueryLog, now: datetime) -> list[Interval]:
     """Return the intervals that the archive lacks, by what is in its folders. Raises `SourceError`."""
     complete = completed(log)
     written = intervals_of(storage.children(f"{log.path}/{HISTORY}"))
-    return due_intervals(complete, [each for each in written if each not in complete], now)
+    return due_intervals(complete, [interval for interval in written if interval not in complete], now)
 
 
 def completed(log: QueryLog) -> list[Interval]:
@@ -173,7 +173,7 @@ def archive(log: QueryLog, now: datetime, on_progress: Callable[[str], None]) ->
 
 def lost(log: QueryLog, added: Sequence[Interval] = ()) -> list[str]:
     """Return a line per gap of the archive; with `added`, only of the gaps that end where these begin."""
-    begins = {each.start for each in added}
+    begins = {interval.start for interval in added}
     name = log.warehouse if log.archive else log
     return [
         f"{name}: no history from {gap}: system views keep seven days"

@@ -63,14 +63,14 @@ def due_intervals(
     """
     now = now.replace(microsecond=0)
     oldest = now - RETENTION
-    newest = max((each.end for each in complete), default=oldest)
-    again = [each for each in interrupted if max(newest, oldest) < each.end <= now]
+    newest = max((interval.end for interval in complete), default=oldest)
+    again = [interval for interval in interrupted if max(newest, oldest) < interval.end <= now]
     start = max(oldest, newest - OVERLAP)
     due: list[Interval] = []
-    for each in sorted(again):
-        due.extend(_days(start, each.start))
-        due.append(each)
-        start = max(start, each.end)
+    for interval in sorted(again):
+        due.extend(_days(start, interval.start))
+        due.append(interval)
+        start = max(start, interval.end)
     return [*due, *_days(start, now)]
 
 
@@ -83,13 +83,13 @@ def _days(start: datetime, end: datetime) -> Iterable[Interval]:
 
 def gaps(complete: Sequence[Interval]) -> list[Interval]:
     """Return the times between complete intervals that no interval has: their statements are lost."""
-    found: list[Interval] = []
+    uncovered: list[Interval] = []
     covered: datetime | None = None
-    for each in sorted(complete):
-        if covered is not None and each.start > covered:
-            found.append(Interval(covered, each.start))
-        covered = max(covered or each.end, each.end)
-    return found
+    for interval in sorted(complete):
+        if covered is not None and interval.start > covered:
+            uncovered.append(Interval(covered, interval.start))
+        covered = max(covered or interval.end, interval.end)
+    return uncovered
 
 
 def is_marker(file: StoredFile) -> bool:
@@ -122,7 +122,7 @@ def intervals_lacking(
     archived = {interval_of(file) for file in view}
     if None in archived:
         return frozenset()
-    lacking = {each for file in history if (each := interval_of(file)) and each not in archived}
+    lacking = {interval for file in history if (interval := interval_of(file)) and interval not in archived}
     return frozenset(lacking.intersection(complete) if complete else lacking)
 
 

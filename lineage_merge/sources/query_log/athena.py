@@ -44,7 +44,7 @@ def read(engine: Engine, log: QueryLog, users: Users) -> LogRows:
     pages = [executions[at : at + _BATCH] for at in range(0, len(executions), _BATCH)]
     statements = engine.rows(pages, len(pages)).flat_map(lambda page: _statements(page, log)).cache()
     databases = sorted(
-        {name for name in statements.flat_map(lambda each: each.search_path).collect() if name}
+        {name for name in statements.flat_map(lambda statement: statement.search_path).collect() if name}
     )
     catalog: Rows[Any] = (
         engine.rows(databases, len(databases)).flat_map(lambda name: _tables(name, log)).cache()
@@ -75,15 +75,15 @@ def number_of_executions(log: QueryLog) -> int:
 def _executions(log: QueryLog) -> list[str]:
     with client_of("athena", log.region, str(log)) as client:
         pages = client.get_paginator("list_query_executions").paginate(WorkGroup=log.workgroup)
-        return [each for page in pages for each in page.get("QueryExecutionIds", ())]
+        return [execution_id for page in pages for execution_id in page.get("QueryExecutionIds", ())]
 
 
 def _statements(batch: Sequence[str], log: QueryLog) -> list[LoggedStatement]:
     with client_of("athena", log.region, str(log)) as client:
-        found = client.batch_get_query_execution(QueryExecutionIds=list(batch))
+        response = client.batch_get_query_execution(QueryExecutionIds=list(batch))
     return [
-        statement_of(each, log.database)._replace(user=log.workgroup)
-        for each in found.get("QueryExecutions", ())
+        statement_of(execution, log.database)._replace(user=log.workgroup)
+        for execution in response.get("QueryExecutions", ())
     ]
 
 
@@ -116,8 +116,8 @@ def _tables(database: str, log: QueryLog) -> Iterator[CatalogRow | ViewDefinitio
 
 def rows_of_table(database: str, table: Mapping[str, Any]) -> Iterator[CatalogRow | ViewDefinition]:
     """Yield the columns of Glue's table, its path, or its definition if it is a view of Athena. Pure."""
-    if found := _PRESTO_VIEW.match(table.get("ViewOriginalText") or ""):
-        yield from _view(database, table["Name"], found[1])
+    if presto_view := _PRESTO_VIEW.match(table.get("ViewOriginalText") or ""):
+        yield from _view(database, table["Name"], presto_view[1])
     storage = table.get("StorageDescriptor", {})
     if storage.get("Location"):
         yield ExternalTable(CATALOG, database, table["Name"], storage["Location"])

@@ -49,17 +49,19 @@ class Catalog:
 
     def with_locations(self, tables: Iterable[ExternalTable]) -> "Catalog":
         """Return the catalog with the paths of other external tables."""
-        found = {folded(each.database, each.schema, each.table): each.location for each in sorted(tables)}
-        return Catalog(self.columns, {**found, **self.locations})
+        locations = {
+            folded(table.database, table.schema, table.table): table.location for table in sorted(tables)
+        }
+        return Catalog(self.columns, {**locations, **self.locations})
 
     def shapes(self, namespace: str, resolve_id: Callable[[Reference], str]) -> dict[str, Shape]:
         """Return the columns by the id of each table."""
-        found = {}
+        by_id = {}
         for name, columns in self.columns.items():
             location = self.locations.get(name)
             reference = Reference("", location) if location else reference_of(namespace, name)
-            found[resolve_id(reference)] = Shape(columns, complete=True, declared=True)
-        return found
+            by_id[resolve_id(reference)] = Shape(columns, complete=True, declared=True)
+        return by_id
 
 
 def catalog_of(rows: Iterable[CatalogRow]) -> Catalog:
@@ -73,8 +75,8 @@ def catalog_of(rows: Iterable[CatalogRow]) -> Catalog:
         else:
             columns[name].add((row.position, row.column, row.data_type))
     ordered = {
-        name: tuple(ShapeColumn(column, kind) for _, column, kind in sorted(found))
-        for name, found in columns.items()
+        name: tuple(ShapeColumn(column, kind) for _, column, kind in sorted(numbered))
+        for name, numbered in columns.items()
     }
     return Catalog(ordered, locations)
 

@@ -26,7 +26,8 @@ class ColumnNames:
                 changed[key] = replace(
                     shape,
                     columns=tuple(
-                        replace(each, name=old.get(each.name.casefold(), each.name)) for each in shape.columns
+                        replace(column, name=old.get(column.name.casefold(), column.name))
+                        for column in shape.columns
                     ),
                 )
         return {**shapes, **changed}
@@ -58,7 +59,8 @@ class ColumnNames:
     def shape(self, dataset: str, shape: Shape) -> Shape:
         """Return the columns of a dataset with the new names."""
         return replace(
-            shape, columns=tuple(replace(each, name=self.of(dataset, each.name)) for each in shape.columns)
+            shape,
+            columns=tuple(replace(column, name=self.of(dataset, column.name)) for column in shape.columns),
         )
 
 

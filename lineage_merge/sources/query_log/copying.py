@@ -95,10 +95,10 @@ def columns_of(
     if not options.paths:
         columns = [(name, _from_all(sources, [name])) for name in targets]
         return LoadedColumns(columns, assumed=options.format in _BY_POSITION)
-    found = read_paths(options.paths)
-    if found is None:
+    paths = read_paths(options.paths)
+    if paths is None:
         return LoadedColumns([], f"COPY by JSONPaths: cannot read {options.paths}")
-    segments = [_segments(path) for path in found]
+    segments = [_segments(path) for path in paths]
     return LoadedColumns(
         [(name, _from_all(sources, path)) for name, path in zip(targets, segments, strict=False) if path]
     )
@@ -107,10 +107,10 @@ def columns_of(
 def json_paths(text: str) -> list[str] | None:
     """Return the paths in the text of a JSONPaths file, None if it is none."""
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except ValueError:
         return None
-    paths = found.get("jsonpaths") if isinstance(found, dict) else None
+    paths = document.get("jsonpaths") if isinstance(document, dict) else None
     return [str(path) for path in paths] if isinstance(paths, list) else None
 
 

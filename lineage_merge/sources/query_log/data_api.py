@@ -41,17 +41,17 @@ def queries(log: QueryLog, now: datetime) -> list[ViewQuery]:
     """Return the queries of a log."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     days = min(_DAYS, log.lookback // timedelta(days=1) + 1)
-    found = []
+    view_queries = []
     for view, queried in VIEW_SELECTS.items():
         if not queried.times:
-            found.append(ViewQuery(view, queried.sql(view)))
+            view_queries.append(ViewQuery(view, queried.sql(view)))
             continue
         for back in range(days):
             day = midnight - timedelta(days=back)
             of_day = between(queried.times[0], day, day + timedelta(days=1))
             only_writes = _WRITES if view == HISTORY and not log.usage else ""
-            found.append(ViewQuery(view, queried.sql(view, of_day, only_writes)))
-    return found
+            view_queries.append(ViewQuery(view, queried.sql(view, of_day, only_writes)))
+    return view_queries
 
 
 def read(engine: Engine, log: QueryLog) -> ViewRows:

@@ -23,10 +23,10 @@ class DbtJobs:
         if known is None:
             return [node]
         of_target = [job for job in known if not target or job.target in ("", target)]
-        found = [job for job in of_target if job.target] or of_target
-        if len(found) > 1:
-            found = [job for job in found if job.dataset.namespace == namespace] or found
-        return sorted({job.name for job in found})
+        candidates = [job for job in of_target if job.target] or of_target
+        if len(candidates) > 1:
+            candidates = [job for job in candidates if job.dataset.namespace == namespace] or candidates
+        return sorted({job.name for job in candidates})
 
 
 def dbt_jobs_of(jobs: Iterable[ModelJob]) -> DbtJobs:

@@ -79,7 +79,7 @@ def _of_archive(log: QueryLog, now: datetime) -> Iterator[Diagnosis]:
     complete = archive.completed(log)
     if not complete:
         return
-    newest = max(each.end for each in complete)
+    newest = max(interval.end for interval in complete)
     age = now - newest
     until = f"{log}: the archive ends at {newest:%Y-%m-%d %H:%M} UTC"
     for line in archive.lost(log):
@@ -95,18 +95,18 @@ def _of_archive(log: QueryLog, now: datetime) -> Iterator[Diagnosis]:
 def _statements(log: QueryLog) -> Diagnosis:
     parts = line_files.find([log.path])
     for location, line in islice(line_files.numbered(parts[0]), _TESTED_ROWS):
-        for found in read_line(line, location):
-            if isinstance(found, Problem):
-                what = f"{found.document}: {found.field}: {found.message}"
+        for row in read_line(line, location):
+            if isinstance(row, Problem):
+                what = f"{row.document}: {row.field}: {row.message}"
                 return warning(LOG, what, "correct the line; a run skips it")
     return ok(LOG, f"{log}: {len(parts)} files of statements")
 
 
 def _views(log: QueryLog) -> Iterator[Diagnosis]:
     files = redshift.files_of(log)
-    views = {each.view for each in files}
+    views = {view_file.view for view_file in files}
     for view in sorted(views):
-        first = next(each.file for each in files if each.view == view)
+        first = next(view_file.file for view_file in files if view_file.view == view)
         try:
             for _, row in islice(rows_of(first), _TESTED_ROWS):
                 list(read_row(view, row))
@@ -147,5 +147,5 @@ def size(logs: Sequence[QueryLog]) -> int | None:
         if log.format == "statements":
             total += line_files.stored_bytes(line_files.find([log.path]))
         else:
-            total += sum(each.file.size for each in redshift.files_of(log))
+            total += sum(view_file.file.size for view_file in redshift.files_of(log))
     return total

@@ -112,56 +112,56 @@ _NOTHING = Facts()
 @lru_cache(maxsize=20_000)
 def facts_of(text: str) -> Facts:
     """Return the facts of a statement's template."""
-    if found := _PATH.match(text) or _CONFIGURED_PATH.match(text):
-        path = tuple(name for part in found["path"].split(",") if (name := _plain(part)))
-        return Facts(search_path=() if path == ("default",) else path, is_local=bool(found["local"]))
+    if setting := _PATH.match(text) or _CONFIGURED_PATH.match(text):
+        path = tuple(name for part in setting["path"].split(",") if (name := _plain(part)))
+        return Facts(search_path=() if path == ("default",) else path, is_local=bool(setting["local"]))
     if _RESET.match(text):
         return Facts(search_path=())
-    if found := _USE.match(text):
-        return Facts(use=_parts(found["name"]))
-    if found := _CALL.match(text):
-        return Facts(calls=".".join(_parts(found["name"])))
+    if use := _USE.match(text):
+        return Facts(use=_parts(use["name"]))
+    if call := _CALL.match(text):
+        return Facts(calls=".".join(_parts(call["name"])))
     if _ROLLBACK.match(text):
         return Facts(is_rollback=True)
-    if found := _DROP.match(text):
-        return Facts(drops=tuple((_schema(name), _last(name)) for name in found["names"].split(",")))
-    if found := _RENAME.match(text):
-        return Facts(renames=(_last(found["old"]), _last(found["new"])), schema=_schema(found["old"]))
-    if found := _SWAP.match(text):
-        return Facts(swaps=(_last(found["one"]), _last(found["other"])))
+    if drop := _DROP.match(text):
+        return Facts(drops=tuple((_schema(name), _last(name)) for name in drop["names"].split(",")))
+    if rename := _RENAME.match(text):
+        return Facts(renames=(_last(rename["old"]), _last(rename["new"])), schema=_schema(rename["old"]))
+    if swap := _SWAP.match(text):
+        return Facts(swaps=(_last(swap["one"]), _last(swap["other"])))
     if _SET_SCHEMA.match(text):
         return Facts(changes_schema=True)
     if _RENAME_COLUMN.match(text):
         return Facts(renames_column=True)
-    if found := _CREATE.match(text):
-        return _creation(text, found)
-    if found := _EMPTY.match(text):
-        return Facts(empties=_last(found["name"]), schema=_schema(found["name"]))
-    if found := _CHANGE.match(text) or _APPEND.match(text):
+    if creation := _CREATE.match(text):
+        return _creation(text, creation)
+    if emptying := _EMPTY.match(text):
+        return Facts(empties=_last(emptying["name"]), schema=_schema(emptying["name"]))
+    if change := _CHANGE.match(text) or _APPEND.match(text):
         return Facts(
             True,
             True,
-            changes=_last(found["name"]),
+            changes=_last(change["name"]),
             moves_files=text[:4].lower() == "copy",
             words=_words(text),
-            schema=_schema(found["name"]),
+            schema=_schema(change["name"]),
         )
-    if found := _VIEW.match(text):
-        return Facts(True, bool(found["stores"]), words=_words(text))
+    if view := _VIEW.match(text):
+        return Facts(True, bool(view["stores"]), words=_words(text))
     if text[:6].lower() == "unload":
         return Facts(True, True, words=_words(text), unloads=True, moves_files=True)
     if _BLOCK.match(text):
         return Facts(True, True, words=_words(text))
-    if _SELECT.match(text) and (found := _INTO.search(text)):
-        return _creation(text, found)
+    if _SELECT.match(text) and (into := _INTO.search(text)):
+        return _creation(text, into)
     if _SELECT.match(text) or _CURSOR.match(text):
         return Facts(reads=True, words=_words(text))
     return _NOTHING
 
 
-def _creation(text: str, found: re.Match[str]) -> Facts:
-    name = _last(found["name"])
-    is_temporary = bool(found["temp"]) or name.startswith("#")
+def _creation(text: str, creation: re.Match[str]) -> Facts:
+    name = _last(creation["name"])
+    is_temporary = bool(creation["temp"]) or name.startswith("#")
     return Facts(
         True,
         True,
@@ -169,14 +169,14 @@ def _creation(text: str, found: re.Match[str]) -> Facts:
         is_temporary,
         is_new=is_temporary and _MAY_EXIST.search(text) is None,
         words=_words(text),
-        schema=_schema(found["name"]),
+        schema=_schema(creation["name"]),
     )
 
 
 def query_of_cursor(text: str) -> str:
     """Return the query of a cursor's declaration; another statement as it is."""
-    found = _CURSOR.match(text)
-    return text[found.end() :] if found else text
+    declaration = _CURSOR.match(text)
+    return text[declaration.end() :] if declaration else text
 
 
 def names_of_rename(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -184,20 +184,20 @@ def names_of_rename(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None
 
     Those of ``SET SCHEMA``, and of ``SWAP WITH``, too.
     """
-    if found := _RENAME.match(text):
-        return _parts(found["old"]), _parts(found["new"])
-    if found := _SWAP.match(text):
-        return _parts(found["one"]), _parts(found["other"])
-    if found := _SET_SCHEMA.match(text):
-        old = _parts(found["old"])
-        return old, (*old[:-2], _plain(found["schema"]), old[-1])
+    if rename := _RENAME.match(text):
+        return _parts(rename["old"]), _parts(rename["new"])
+    if swap := _SWAP.match(text):
+        return _parts(swap["one"]), _parts(swap["other"])
+    if move := _SET_SCHEMA.match(text):
+        old = _parts(move["old"])
+        return old, (*old[:-2], _plain(move["schema"]), old[-1])
     return None
 
 
 def names_of_column_rename(text: str) -> tuple[tuple[str, ...], str, str] | None:
     """Return the table of ``ALTER TABLE ... RENAME COLUMN``, and the old and new name, folded."""
-    found = _RENAME_COLUMN.match(text)
-    return (_parts(found["table"]), _plain(found["old"]), _plain(found["new"])) if found else None
+    rename = _RENAME_COLUMN.match(text)
+    return (_parts(rename["table"]), _plain(rename["old"]), _plain(rename["new"])) if rename else None
 
 
 def creates_view(text: str) -> bool:
@@ -206,7 +206,7 @@ def creates_view(text: str) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_plain(found[0]) for found in _WORD.finditer(text))
+    return frozenset(_plain(word[0]) for word in _WORD.finditer(text))
 
 
 def _plain(name: str) -> str:

@@ -80,38 +80,40 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     ]
     load_columns = partial(copying.columns_of, warehouse.read_paths)
     script = Script("", tuple(statements), Variables())
-    found = Reader(Dialect.get_or_raise(warehouse.dialect), datasets, load_columns=load_columns).read(
+    lineage = Reader(Dialect.get_or_raise(warehouse.dialect), datasets, load_columns=load_columns).read(
         script, shapes
     )
     reported = {note.message for note in notes}
     unread = next(
         (
-            each.tree.why
-            for each in statements
-            if isinstance(each.tree, Unread)
-            and (each.tree.is_broken or (each.line == line and each.tree.why not in reported))
+            statement.tree.why
+            for statement in statements
+            if isinstance(statement.tree, Unread)
+            and (statement.tree.is_broken or (statement.line == line and statement.tree.why not in reported))
         ),
         "",
     )
-    notes += [note for note in found.notes if note.kind in ("no-columns", "not-joined")]
-    writes = [write for write in found.writes if write.line == line]
-    created = {each.key: each.shape for each in found.created if each.line == line and each.shape.complete}
-    if any(_names_columns_after_values(each.tree) for each in statements):
+    notes += [note for note in lineage.notes if note.kind in ("no-columns", "not-joined")]
+    writes = [write for write in lineage.writes if write.line == line]
+    created = {
+        table.key: table.shape for table in lineage.created if table.line == line and table.shape.complete
+    }
+    if any(_names_columns_after_values(statement.tree) for statement in statements):
         writes = [_without_unnamed(write, notes) for write in writes]
         created = {key: shape for key, shape in created.items() if not any(map(_UNNAMED.match, shape.names))}
     if names is not None:
         writes = [names.write(write) for write in writes]
         created = {key: names.shape(key, shape) for key, shape in created.items()}
-    if not writes and not any(each.line == line for each in found.created):
-        unread = unread or _reason(found, "skipped", line, reported)
+    if not writes and not any(table.line == line for table in lineage.created):
+        unread = unread or _reason(lineage, "skipped", line, reported)
     return Interpreted(
-        tuple(writes), created, tuple(notes), datasets, unread or _reason(found, "rejected", line)
+        tuple(writes), created, tuple(notes), datasets, unread or _reason(lineage, "rejected", line)
     )
 
 
-def _reason(found: FileLineage, kind: str, line: int, reported: Collection[str] = ()) -> str:
+def _reason(lineage: FileLineage, kind: str, line: int, reported: Collection[str] = ()) -> str:
     """Return the first note of a kind on a statement that is not `reported` otherwise, "" without one."""
-    messages = (each.message for each in found.notes if each.kind == kind and each.line == line)
+    messages = (note.message for note in lineage.notes if note.kind == kind and note.line == line)
     return next((message for message in messages if message not in reported), "")
 
 
@@ -196,31 +198,31 @@ def _without_unnamed(write: Write, notes: list[Note]) -> Write:
 # ---- elements
 
 
-def job_name(unit: Unit, found: Interpreted) -> str:
+def job_name(unit: Unit, interpreted: Interpreted) -> str:
     """Return the job's name: the given one, else the targets and the fingerprint."""
     if unit.job:
         return unit.job
-    targets = sorted({_title(found.datasets, write.target) for write in found.writes})
+    targets = sorted({_title(interpreted.datasets, write.target) for write in interpreted.writes})
     return f"{'+'.join(targets)} #{unit.fingerprint[:_FINGERPRINT]}"
 
 
-def elements(unit: Unit, found: Interpreted, warehouse: Warehouse, shapes: Shapes) -> Iterator[Element]:
+def elements(unit: Unit, interpreted: Interpreted, warehouse: Warehouse, shapes: Shapes) -> Iterator[Element]:
     """Yield the elements of a unit's lineage."""
-    name = job_name(unit, found) if found.writes else f"#{unit.fingerprint}"
+    name = job_name(unit, interpreted) if interpreted.writes else f"#{unit.fingerprint}"
     job = JobKey(warehouse.job_type, name)
-    references = found.datasets.references
-    for note in found.notes:
+    references = interpreted.datasets.references
+    for note in interpreted.notes:
         yield Problem(note.kind, f"{warehouse.job_type} job {name}", "", note.message)
     described: set[str] = set()
-    for write in found.writes:
+    for write in interpreted.writes:
         yield from write_elements(write, None, job, references)
         described.update((write.target, *write.reads))
     for key in sorted(described):
-        if (table := found.datasets.external.get(key)) is not None:
+        if (table := interpreted.datasets.external.get(key)) is not None:
             called: dict[str, Scalar] = {"qualified_name": table.name, "name": table.name.rpartition(".")[2]}
             yield Dataset(references[key], Authority.CATALOG, "table", called)
             yield Alias(table, references[key], EXTERNAL_RULE)
-    for write in found.writes:
+    for write in interpreted.writes:
         shape = shapes.get(write.target)
         written = {name.casefold() for name, _ in write.columns}
         for position, column in enumerate(shape.columns if shape is not None else ()):

@@ -33,8 +33,8 @@ def job_elements(
             why = f"runs of a node of several projects are not attributed: {', '.join(sorted(names))}"
             yield Problem("notice", str(log), node, why)
             return
-    for each in sorted(names):
-        key = JobKey(kind or log.job_type, each)
+    for graph_name in sorted(names):
+        key = JobKey(kind or log.job_type, graph_name)
         if runs is None:
             yield Job(key, properties={"framework": log.dialect})
             continue

@@ -98,16 +98,16 @@ def batches(
             elif not extent.first <= started <= extent.last:
                 extent = Extent(min(extent.first, started), max(extent.last, started))
         kind = kind_of[type(row)]
-        found = waiting[kind]
-        found.append(row)
-        if len(found) == _BATCH:
-            yield Batch(kind, pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
-            found.clear()
+        batch_rows = waiting[kind]
+        batch_rows.append(row)
+        if len(batch_rows) == _BATCH:
+            yield Batch(kind, pickle.dumps(batch_rows, pickle.HIGHEST_PROTOCOL))
+            batch_rows.clear()
     if extent is not None:
         waiting[EXTENT] = [extent]
-    for kind, found in waiting.items():
-        if found:
-            yield Batch(kind, pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
+    for kind, batch_rows in waiting.items():
+        if batch_rows:
+            yield Batch(kind, pickle.dumps(batch_rows, pickle.HIGHEST_PROTOCOL))
 
 
 def started_of(row: Any) -> int | None:

@@ -20,10 +20,10 @@ def read_manifest(location: str) -> ManifestFiles:
     urls: list[str] = []
     try:
         for file in _files(location):
-            found = urls_of(read_text(file))
-            if found is None:
+            listed = urls_of(read_text(file))
+            if listed is None:
                 return ManifestFiles(problem=f"COPY by manifest: {file} is not a manifest (entries[].url)")
-            urls += found
+            urls += listed
     except SourceError:
         return ManifestFiles(problem=f"COPY by manifest: cannot read {location}")
     datasets = datasets_of(urls)

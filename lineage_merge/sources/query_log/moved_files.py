@@ -25,9 +25,11 @@ def unloaded_to(text: str, files: Iterable[str]) -> tuple[str, ...]:
 
     `text`: its template. A bucket is no dataset: then the path is, too.
     """
-    found = _UNLOADED_TO.search(text)
+    destination = _UNLOADED_TO.search(text)
     folders = {file.strip().rpartition("/")[0] for file in files}
-    if found is None or any(f"{folder}/".startswith(f"{found[1].rstrip('/')}/") for folder in folders):
+    if destination is None or any(
+        f"{folder}/".startswith(f"{destination[1].rstrip('/')}/") for folder in folders
+    ):
         return ()
     return tuple(sorted(folder for folder in folders if folder.count("/") > _SLASHES_OF_BUCKET))
 

@@ -54,8 +54,8 @@ def owner_in(comment: str) -> Owner | None:
 def _values(comment: str) -> dict[str, object]:
     if comment.startswith("{"):
         try:
-            found = json.loads(comment)
+            values = json.loads(comment)
         except ValueError:
             return {}
-        return found if isinstance(found, dict) else {}
+        return values if isinstance(values, dict) else {}
     return {name: unquote(value) for name, value in _PAIR.findall(comment)}

@@ -20,12 +20,12 @@ def naming_values(tokens: Iterable[Token]) -> frozenset[int]:
 
     A list with another value that has no alias contributes none: what it contains may be personal data.
     """
-    found: set[int] = set()
+    starts: set[int] = set()
     for values in _lists_of_values(tokens):
         unnamed = [value for value in values if value[-1].kind not in ("word", "quoted")]
         if all(len(value) == 1 and _PLAIN.match(value[0].text) for value in unnamed):
-            found.update(value[0].start for value in unnamed)
-    return frozenset(found)
+            starts.update(value[0].start for value in unnamed)
+    return frozenset(starts)
 
 
 def _lists_of_values(tokens: Iterable[Token]) -> Iterator[list[list[Token]]]:

@@ -78,12 +78,14 @@ def read_query_log(engine: Engine, config: Config, resolver: Resolver) -> Rows[R
     dbt = dbt_jobs_of(model_jobs(engine, config.sources.get("dbt", ())).collect())
     contents = [_read(engine, own, users, resolver, dbt) for own, users in warehouses]
     usage = (
-        engine.union([each.usage for each in contents])
+        engine.union([content.usage for content in contents])
         .combine(_itself, merge_usage, merge_usage)
         .flat_map(lambda pair: elements_of(pair[1]))
     )
-    periods = engine.rows(_observed([each.period for each in contents if each.period is not None]), 1)
-    parts: list[Rows[Record]] = [each.records for each in contents]
+    periods = engine.rows(
+        _observed([content.period for content in contents if content.period is not None]), 1
+    )
+    parts: list[Rows[Record]] = [content.records for content in contents]
     parts += [rows.map_partitions(resolver.records) for rows in (usage, periods)]
     return engine.union(parts)
 
@@ -94,20 +96,23 @@ def _observed(periods: Iterable[ObservedLog]) -> Iterator[ObservedLog]:
     for period in periods:
         by_namespace.setdefault(period.namespace, []).append(period)
     for namespace, own in by_namespace.items():
-        begin, end = min(each.observed_from for each in own), max(each.observed_until for each in own)
+        begin, end = (
+            min(observed.observed_from for observed in own),
+            max(observed.observed_until for observed in own),
+        )
         yield ObservedLog(namespace, begin, end)
 
 
 def open_logs(engine: Engine, logs: Sequence[QueryLog], users: Users) -> LogRows:
     """Return the rows of the logs of a warehouse. Raises `SourceError`."""
-    log = logs[0]
-    if log.format == "statements":
-        return _statement_files(engine, log, users)
-    if log.format == "athena":
+    first = logs[0]
+    if first.format == "statements":
+        return _statement_files(engine, first, users)
+    if first.format == "athena":
         from lineage_merge.sources.query_log import athena
 
-        return athena.read(engine, log, users)
-    return redshift.assemble([_view_rows(engine, each) for each in logs], log.dialect, users)
+        return athena.read(engine, first, users)
+    return redshift.assemble([_view_rows(engine, log) for log in logs], first.dialect, users)
 
 
 def _view_rows(engine: Engine, log: QueryLog) -> redshift.ViewRows:
@@ -133,11 +138,11 @@ def _statement_files(engine: Engine, log: QueryLog, users: Users) -> LogRows:
 
 
 def _lines(part: Any) -> Iterator[Any]:
-    for found in line_files.until_damage(line_files.numbered(part)):
-        if isinstance(found, Problem):
-            yield found
+    for numbered_line in line_files.until_damage(line_files.numbered(part)):
+        if isinstance(numbered_line, Problem):
+            yield numbered_line
         else:
-            location, line = found
+            location, line = numbered_line
             yield from read_line(line, location)
 
 
@@ -155,15 +160,15 @@ def _read(
     log, name = logs[0], ", ".join(map(str, logs))
     rows = open_logs(engine, logs, users)
     extents = rows.extents.collect()
-    begin = min((each.first for each in extents), default=0)
-    newest = max((each.last for each in extents), default=0)
+    begin = min((extent.first for extent in extents), default=0)
+    newest = max((extent.last for extent in extents), default=0)
     since = newest - log.lookback // timedelta(microseconds=1)
     catalog = catalog_of(rows.catalog.collect())
     user_schemas = users.schemas({schema for _, schema, _ in (*catalog.columns, *catalog.locations)})
     settings = SessionSettings(
         log.search_path, user_schemas, counts_reads=log.usage, reads_since=rows.observed_from
     )
-    recent = rows.statements.filter(lambda each: each.statement.started >= since)
+    recent = rows.statements.filter(lambda prepared: prepared.statement.started >= since)
     renames = engine.share(renames_of(renames_of_sessions(recent, settings), catalog))
     sessions: Rows[Any] = session_rows(recent, settings, renames).cache()
     units = (
@@ -258,23 +263,23 @@ def _created(shared: Shared[Any], counted: CountedUnit) -> Iterator[tuple[str, A
 def _interpreted(shared: Shared[Any], counted: CountedUnit) -> Iterator[Any]:
     warehouse, shapes = shared.value
     unit = counted.unit
-    found = interpret(unit, warehouse, shapes)
-    if found.unread:
+    interpreted = interpret(unit, warehouse, shapes)
+    if interpreted.unread:
         text = unit.statements[unit.target]
-        yield UnreadStatement(unit.fingerprint, text, found.unread, counted.number)
-    if found.writes:
-        yield JobName(("", unit.job or f"#{unit.fingerprint}"), job_name(unit, found))
-    yield from elements(unit, found, warehouse, shapes)
+        yield UnreadStatement(unit.fingerprint, text, interpreted.unread, counted.number)
+    if interpreted.writes:
+        yield JobName(("", unit.job or f"#{unit.fingerprint}"), job_name(unit, interpreted))
+    yield from elements(unit, interpreted, warehouse, shapes)
 
 
 def _usage(shared: Shared[Any], read: tuple[ReadKey, Reads]) -> Iterator[Any]:
     warehouse, shapes = shared.value
     counted = CountedReads(*read)
-    found = reads_of(counted, warehouse, shapes)
+    dataset_reads = reads_of(counted, warehouse, shapes)
     reads = counted.reads
-    if found.unread and not facts_of(reads.text).moves:  # others are units
-        yield UnreadStatement(counted.key.fingerprint, reads.text, found.unread, reads.number)
-    yield from usage_of(counted, found, shapes)
+    if dataset_reads.unread and not facts_of(reads.text).moves:  # others are units
+        yield UnreadStatement(counted.key.fingerprint, reads.text, dataset_reads.unread, reads.number)
+    yield from usage_of(counted, dataset_reads, shapes)
 
 
 def _is_element(row: Any) -> bool:

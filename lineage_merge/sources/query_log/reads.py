@@ -63,8 +63,8 @@ def merge_reads(one: Reads, other: Reads) -> Reads:
 
 def counted(reads: Iterable[tuple[ReadKey, Reads]]) -> dict[ReadKey, Reads]:
     """Return the reads per statement."""
-    found: dict[ReadKey, Reads] = {}
+    by_key: dict[ReadKey, Reads] = {}
     for key, read in reads:
-        known = found.get(key)
-        found[key] = read if known is None else merge_reads(known, read)
-    return found
+        known = by_key.get(key)
+        by_key[key] = read if known is None else merge_reads(known, read)
+    return by_key

@@ -89,38 +89,38 @@ def _archived(log: QueryLog) -> tuple[list[ViewFile], list[Interval]]:
             raise SourceMissing(f"{error.message}: {remedy}", remedy) from None
         raise
     recent = recent_files(files, log.lookback)
-    found = [ViewFile(view, file) for file in recent if (view := _view_of(file.location, log.path))]
+    view_files = [ViewFile(view, file) for file in recent if (view := _view_of(file.location, log.path))]
     complete = complete_intervals(files)
-    if not any(each.view == HISTORY for each in found) and not complete:
+    if not any(view_file.view == HISTORY for view_file in view_files) and not complete:
         raise SourceMissing(
             f"{redact(log.path)}: no files of {HISTORY} found (a folder of this name with CSV or Parquet)"
         )
-    return sorted(found), complete
+    return sorted(view_files), complete
 
 
 def _view_of(location: str, root: str) -> str:
     below = location.removeprefix(root).lower()
     *folders, name = below.split("/")
     names = [*reversed(folders), name.split(".")[0], name.split("-")[0]]
-    return next((each for each in names if each in VIEWS), "")
+    return next((part for part in names if part in VIEWS), "")
 
 
 def read_files(engine: Engine, log: QueryLog) -> ViewRows:
     """Read a folder with exported views. Raises `SourceError`."""
     files, complete = _archived(log)
-    engine.reserve(_SIZE_OF_ROWS * sum(each.file.text_bytes for each in files))
+    engine.reserve(_SIZE_OF_ROWS * sum(view_file.file.text_bytes for view_file in files))
     partitions = max(engine.parallelism, min(len(files), 10_000))
-    history = [each.file for each in files if each.view == HISTORY]
-    transactions = [each.file for each in files if each.view == TRANSACTIONS]
+    history = [view_file.file for view_file in files if view_file.view == HISTORY]
+    transactions = [view_file.file for view_file in files if view_file.view == TRANSACTIONS]
     lacking = intervals_lacking(transactions, history, complete) if transactions else frozenset()
     rows = engine.rows(files, partitions).flat_map(partial(_read_file, lacking))
-    archived = complete or [each for file in history if (each := interval_of(file))]
+    archived = complete or [interval for file in history if (interval := interval_of(file))]
     return ViewRows(rows, bool(transactions), archived)
 
 
-def _read_file(without_transactions: frozenset[Interval], found: ViewFile) -> Iterator[Any]:
-    rows = _rows_of_file(found)
-    if found.view == HISTORY and interval_of(found.file) in without_transactions:
+def _read_file(without_transactions: frozenset[Interval], view_file: ViewFile) -> Iterator[Any]:
+    rows = _rows_of_file(view_file)
+    if view_file.view == HISTORY and interval_of(view_file.file) in without_transactions:
         return chain.from_iterable(map(_with_unknown_end, rows))
     return rows
 
@@ -132,8 +132,8 @@ def _with_unknown_end(row: Any) -> Iterator[Any]:
         yield TransactionEnd(statement.transaction, None)
 
 
-def _rows_of_file(found: ViewFile) -> Iterator[Any]:
-    view, file = found
+def _rows_of_file(view_file: ViewFile) -> Iterator[Any]:
+    view, file = view_file
     try:
         for number, row in rows_of(file):
             try:
@@ -201,7 +201,7 @@ def _started_of(row: Any) -> int | None:
 
 
 def _complete(_id: str, parts: list[Keyed]) -> Iterator[LoggedStatement]:
-    statement = completed(each.part for each in parts)
+    statement = completed(keyed.part for keyed in parts)
     if statement is not None:
         yield statement
 

@@ -241,19 +241,19 @@ def _has_parts(text: str) -> bool:
 
 def completed(parts: Iterable[Part]) -> LoggedStatement | None:
     """Return a statement with its whole text, its files and its rows; None without the statement."""
-    found = list(parts)
-    statement = max((part for part in found if isinstance(part, LoggedStatement)), default=None)
+    all_parts = list(parts)
+    statement = max((part for part in all_parts if isinstance(part, LoggedStatement)), default=None)
     if statement is None:
         return None
     # Exports overlap: a piece may be there twice.
-    pieces = {part.sequence: part.text for part in found if isinstance(part, TextPiece)}
+    pieces = {part.sequence: part.text for part in all_parts if isinstance(part, TextPiece)}
     if pieces:
         pieces.setdefault(0, statement.text)
-        *cut, last = (pieces[each] for each in sorted(pieces))
+        *cut, last = (pieces[sequence] for sequence in sorted(pieces))
         statement = statement._replace(text="".join([*map(_with_blanks, cut), last]))
     statement = statement._replace(text=_with_line_breaks(statement.text))
-    files = {part.location for part in found if isinstance(part, MovedFile)}
-    rows = [part.rows for part in found if isinstance(part, RowCount)]
+    files = {part.location for part in all_parts if isinstance(part, MovedFile)}
+    rows = [part.rows for part in all_parts if isinstance(part, RowCount)]
     return statement._replace(files=tuple(sorted(files)), rows=max(rows, default=None))
 
 

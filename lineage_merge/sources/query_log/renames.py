@@ -70,7 +70,7 @@ class Renames:
 
     def columns_after(self, at: Moment, words: AbstractSet[str]) -> tuple[tuple[TableName, str, str], ...]:
         """Return the columns, of tables among the `words` of a statement at a time, with their last names."""
-        found: list[tuple[TableName, str, str]] = []
+        renamed: list[tuple[TableName, str, str]] = []
         for table, renames in self.columns.items():
             if table[2] not in words:
                 continue
@@ -78,18 +78,18 @@ class Renames:
             for _, old, new in renames[bisect_right(renames, at, key=lambda rename: rename[0]) :]:
                 before = next((first for first, last in names.items() if last == old), old)
                 names[before] = new
-            found += [(table, old, new) for old, new in names.items() if old != new]
-        return tuple(sorted(found))
+            renamed += [(table, old, new) for old, new in names.items() if old != new]
+        return tuple(sorted(renamed))
 
     def after(self, at: Moment, words: AbstractSet[str]) -> tuple[tuple[TableName, TableName], ...]:
         """Return the tables among the `words` of a statement at a time, with their last names."""
-        found: dict[TableName, TableName] = {}
+        renamed: dict[TableName, TableName] = {}
         for word in words & self.tables.keys():
             for table in self.tables[word]:
                 last = self._last(table, at)
                 if last != table:
-                    found[table] = last
-        return tuple(sorted(found.items()))
+                    renamed[table] = last
+        return tuple(sorted(renamed.items()))
 
     def _last(self, name: TableName, at: Moment) -> TableName:
         while True:
@@ -100,19 +100,19 @@ class Renames:
             at, _, name = renames[later]
 
 
-def renames_of(found: Iterable[AnyRename], catalog: Catalog) -> Renames:
+def renames_of(renames: Iterable[AnyRename], catalog: Catalog) -> Renames:
     """Return the renames by which tables and columns have other names than before."""
     columns: defaultdict[TableName, list[tuple[Moment, str, str]]] = defaultdict(list)
     tables_renamed: list[Rename] = []
-    for each in found:
-        if isinstance(each, Rename):
-            tables_renamed.append(each)
+    for rename in renames:
+        if isinstance(rename, Rename):
+            tables_renamed.append(rename)
         else:
-            table_name = _name(each.database, each.search_path, each.table, each.table[-1], catalog)
-            columns[table_name].append((each.at, each.old, each.new))
+            table_name = _name(rename.database, rename.search_path, rename.table, rename.table[-1], catalog)
+            columns[table_name].append((rename.at, rename.old, rename.new))
     of_table: defaultdict[TableName, list[RenamedTable]] = defaultdict(list)
     for group in _related(
-        [(_resolved(rename, catalog), rename.recreated) for rename in sorted(tables_renamed)]
+        [(_resolved(renamed, catalog), renamed.recreated) for renamed in sorted(tables_renamed)]
     ):
         tables = [table for table, _ in group]
         for at, (table, recreated) in enumerate(group):
@@ -121,7 +121,9 @@ def renames_of(found: Iterable[AnyRename], catalog: Catalog) -> Renames:
     by_name: defaultdict[str, list[TableName]] = defaultdict(list)
     for name in of_table:
         by_name[name[2]].append(name)
-    return Renames(dict(of_table), dict(by_name), {name: sorted(each) for name, each in columns.items()})
+    return Renames(
+        dict(of_table), dict(by_name), {name: sorted(changes) for name, changes in columns.items()}
+    )
 
 
 def _related(renames: Sequence[tuple[RenamedTable, bool]]) -> Iterable[list[tuple[RenamedTable, bool]]]:
@@ -172,12 +174,14 @@ def _is_followed(at: int, tables: Sequence[RenamedTable], *, recreated: bool) ->
     names = _names(table.new, tables[at + 1 :])
     for position in range(at + 1, len(tables)):
         if tables[position].new == table.old:  # by another table, unless the two exchange their names
-            before = [RenamedTable(each.at, each.new, each.old) for each in reversed(tables[:position])]
+            before = [
+                RenamedTable(earlier.at, earlier.new, earlier.old) for earlier in reversed(tables[:position])
+            ]
             if names.isdisjoint(_names(tables[position].old, before)):
                 return False
             break
     # A staging table that is made again replaced a table, which was renamed before.
-    return not recreated or any(each.old == table.new for each in tables[:at])
+    return not recreated or any(earlier.old == table.new for earlier in tables[:at])
 
 
 def _names(name: TableName, renames: Iterable[RenamedTable]) -> set[TableName]:

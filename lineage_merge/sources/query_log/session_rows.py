@@ -46,7 +46,7 @@ def renames_of_sessions(statements: Rows[Prepared], settings: SessionSettings) -
         return []
     return (
         statements.filter(may_rename)
-        .group(lambda each: each.statement.session, partial(_renames_in, settings))
+        .group(lambda prepared: prepared.statement.session, partial(_renames_in, settings))
         .collect()
     )
 
@@ -68,7 +68,7 @@ def session_rows(
 ) -> Rows[SessionRow]:
     """Return the units, runs and reads of all sessions; equal ones of a task are one row."""
     return statements.group(
-        lambda each: each.statement.session, partial(_rows_of_session, settings, renames)
+        lambda prepared: prepared.statement.session, partial(_rows_of_session, settings, renames)
     ).map_partitions(summed)
 
 

@@ -118,19 +118,20 @@ def may_rename(prepared: Prepared) -> bool:
 
 
 def _ordered(statements: Iterable[Prepared]) -> list[Prepared]:
-    unique = {each.statement.id: each for each in sorted(statements, key=lambda each: each.statement.ended)}
+    by_end = sorted(statements, key=lambda prepared: prepared.statement.ended)
+    unique = {prepared.statement.id: prepared for prepared in by_end}
     return sorted(unique.values(), key=_order)
 
 
-def _order(each: Prepared) -> tuple[int, bool, int, int, str]:
+def _order(prepared: Prepared) -> tuple[int, bool, int, int, str]:
     """Return the sort key: a call before its statements, and an outer call before an inner one.
 
     Times may be in seconds: numbers as identifiers are in the order of the statements.
     """
-    statement = each.statement
+    statement = prepared.statement
     if number := _number(statement.id):
         return statement.started, False, 0, number, statement.id
-    is_call = bool(facts_of(each.template.text).calls)
+    is_call = bool(facts_of(prepared.template.text).calls)
     return statement.started, not is_call, -statement.ended if is_call else 0, 0, statement.id
 
 
@@ -228,8 +229,8 @@ def _schemas(path: tuple[str, ...], user: str, user_schemas: Mapping[str, str]) 
 
 def _rolled_back(ordered: Iterable[Prepared]) -> set[str]:
     """Return the transactions that did not commit, by their own statements."""
-    found = set()
+    transactions = set()
     for statement, template in ordered:
         if statement.outcome == "failed" or facts_of(template.text).is_rollback:
-            found.add(statement.transaction)
-    return found - {""}
+            transactions.add(statement.transaction)
+    return transactions - {""}

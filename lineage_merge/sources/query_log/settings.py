@@ -87,23 +87,23 @@ class QueryLog:
 def parse(settings: Sequence[Any]) -> tuple[QueryLog, ...]:
     """Parse settings that fit the schema. Raises `ConfigError`."""
     errors = ErrorCollector()
-    found: list[QueryLog] = []
+    logs: list[QueryLog] = []
     for index, entry in enumerate(settings):
         with errors.collecting():
-            found.append(_entry(f"query_log[{index}]", entry))
+            logs.append(_entry(f"query_log[{index}]", entry))
     errors.raise_errors()
     archives: dict[str, QueryLog] = {}
-    for index, log in enumerate(found):
+    for index, log in enumerate(logs):
         other = archives.setdefault(log.path, log) if log.archive else log
         if other is not log:
             problem = f"{log.path} is the archive of {other.namespace}: give each warehouse its own"
             raise ConfigError(f"query_log[{index}].archive", problem)
-    for first, *others in by_warehouse(found):
+    for first, *others in by_warehouse(logs):
         for index, name in product(others, _OF_WAREHOUSE):
-            if getattr(found[index], name) != getattr(found[first], name):
+            if getattr(logs[index], name) != getattr(logs[first], name):
                 problem = f"query_log[{first}] has the same namespace, and another value"
                 raise ConfigError(f"query_log[{index}].{name}", problem)
-    return tuple(found)
+    return tuple(logs)
 
 
 def by_warehouse(logs: Sequence[QueryLog]) -> list[list[int]]:
@@ -111,10 +111,10 @@ def by_warehouse(logs: Sequence[QueryLog]) -> list[list[int]]:
 
     Their statements have ids of the warehouse. Those of other logs do not, or are in one workgroup only.
     """
-    found: dict[str | int, list[int]] = {}
+    positions: dict[str | int, list[int]] = {}
     for index, log in enumerate(logs):
-        found.setdefault(log.namespace if log.format == "redshift" else index, []).append(index)
-    return list(found.values())
+        positions.setdefault(log.namespace if log.format == "redshift" else index, []).append(index)
+    return list(positions.values())
 
 
 def _entry(key: str, entry: Mapping[str, Any]) -> QueryLog:

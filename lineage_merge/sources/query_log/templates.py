@@ -106,12 +106,12 @@ class Templates:
             return NOTHING
         skeleton = self._skeleton(text)
         cache, key = (self._by_text, text) if skeleton is None else (self._by_skeleton, skeleton)
-        found = cache.get(key)
-        if found is None:
+        template = cache.get(key)
+        if template is None:
             if len(cache) >= _CACHED:
                 cache.clear()
-            found = cache[key] = template_of(text, quotes=self._quotes)
-        return found
+            template = cache[key] = template_of(text, quotes=self._quotes)
+        return template
 
     def _skeleton(self, text: str) -> str | None:
         """Return a text that only statements with an equal template have; None if there is no short path."""
@@ -120,36 +120,36 @@ class Templates:
             return None
         if any(word in lower for word in ("search_path", "unload", "pivot")):
             return None
-        if any(each in lower for each in _REMAINING) and begins(_KEEPS_PATHS, text):
+        if any(part in lower for part in _REMAINING) and begins(_KEEPS_PATHS, text):
             return None
-        is_unusual = any(each in text for each in _UNUSUAL)
-        if any(each in lower for each in _SIZES):
+        is_unusual = any(mark in text for mark in _UNUSUAL)
+        if any(part in lower for part in _SIZES):
             types = len(_SIZED_TYPE.findall(text))
             if types != len(_WITH_SIZE.findall(text)):
                 return None
             is_unusual = is_unusual or types > 0
         plain = _STRINGS_AND_COMMENTS.sub(_without_strings, text) if is_unusual else _STRINGS.sub("'?'", text)
-        found = _LIST.search(plain) if "by" in lower else None
-        end = len(plain) if found is None else found.start()
+        position_list = _LIST.search(plain) if "by" in lower else None
+        end = len(plain) if position_list is None else position_list.start()
         if is_unusual:
             return _OTHER_NUMBERS.sub(_same, plain[:end]) + _OTHER_LONG_NUMBERS.sub(_same, plain[end:])
         return _NUMBERS.sub("?", plain[:end]) + _LONG_NUMBERS.sub("?", plain[end:])
 
 
-def _without_strings(found: re.Match[str]) -> str:
-    if found.lastgroup == "string":
+def _without_strings(piece: re.Match[str]) -> str:
+    if piece.lastgroup == "string":
         return "'?'"
-    if found.lastgroup != "comment":
-        return found[0]
-    owner = owner_in(_inner_comment(found[0]))
+    if piece.lastgroup != "comment":
+        return piece[0]
+    owner = owner_in(_inner_comment(piece[0]))
     if owner is None:
         return " "
     text = " ".join(owner).replace('"', '""')
     return f'/*"{text}"*/'
 
 
-def _same(found: re.Match[str]) -> str:
-    return found["same"] or "?"
+def _same(number: re.Match[str]) -> str:
+    return number["same"] or "?"
 
 
 def template_of(text: str, *, quotes: bool = False) -> Template:
@@ -180,8 +180,8 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
     is_list = False
     names = naming_values(_tokens(text, quotes=quotes)) if "pivot" in text.lower() else frozenset()
     sized: list[bool] = []
-    for found in _PIECE.finditer(text):
-        kind, piece = found.lastgroup, found[0]
+    for match in _PIECE.finditer(text):
+        kind, piece = match.lastgroup, match[0]
         if kind == "tag":
             kind = "body"
         if kind == "comment":
@@ -201,7 +201,7 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
         elif kind == "string":
             value = piece.strip("'\"")
             is_path = keeps_paths and (_PATH.match(value) or value.lower() in _OPTIONS)
-            yield piece if keeps_strings or is_path or found.start() in names else "'?'"
+            yield piece if keeps_strings or is_path or match.start() in names else "'?'"
         elif kind == "number":
             is_position = before == "by" or (is_list and before == ",")
             is_size = bool(sized) and sized[-1]
@@ -221,30 +221,30 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
 
 
 def _tokens(text: str, *, quotes: bool) -> Iterator[Token]:
-    for found in _PIECE.finditer(text):
-        kind, piece = found.lastgroup or "", found[0]
+    for match in _PIECE.finditer(text):
+        kind, piece = match.lastgroup or "", match[0]
         if kind not in ("comment", "space"):
             is_string = kind == "quoted" and quotes and piece.startswith('"')
-            yield Token("string" if is_string else kind, piece, found.start())
+            yield Token("string" if is_string else kind, piece, match.start())
 
 
 def statements_in(text: str) -> list[str]:
     """Return the statements of a text; a block or the definition of a procedure is one."""
     if ";" not in text or ";" not in text.rstrip("; \t\r\n") or begins(_BLOCK, text):
         return [text]
-    found: list[str] = []
+    statements: list[str] = []
     start, is_empty = 0, True
     for piece in _PIECE.finditer(text):
         if piece.lastgroup == "symbol" and piece[0] == ";":
             if not is_empty:
-                found.append(text[start : piece.start()])
+                statements.append(text[start : piece.start()])
                 start = piece.end()
             is_empty = True
         elif piece.lastgroup not in ("comment", "space"):
             is_empty = False
     if not is_empty:
-        found.append(text[start:])
-    return found or [text]
+        statements.append(text[start:])
+    return statements or [text]
 
 
 def begins(pattern: re.Pattern[str], text: str) -> bool:
@@ -265,7 +265,7 @@ def _inner_comment(piece: str) -> str:
 
 
 def _unquoted(piece: str) -> str:
-    return re.sub(r"''|\\(.)", lambda found: found[1] or "'", piece[1:-1], flags=re.DOTALL)
+    return re.sub(r"''|\\(.)", lambda escape: escape[1] or "'", piece[1:-1], flags=re.DOTALL)
 
 
 def _between_dollars(piece: str) -> str:

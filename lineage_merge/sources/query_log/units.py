@@ -110,12 +110,12 @@ def units_of(
             continue
         is_local = bool(facts.creates) and (facts.is_temporary or at in ends)
         used = [
-            each
-            for name, each in local.items()
+            table
+            for name, table in local.items()
             if name in facts.words and not (is_local and name == facts.creates)
         ]
-        made_of = tuple(sorted({position for each in used for position in each.made_of}))
-        ended = {position for each in used for position in each.ends}
+        made_of = tuple(sorted({position for table in used for position in table.made_of}))
+        ended = {position for table in used for position in table.ends}
         target = local.get(facts.changes)
         if target is not None and not target.is_meant(facts.schema):
             target = None
@@ -145,8 +145,8 @@ def units_of(
 def _read(step: Step, local: Mapping[str, _Local], renames: Renames) -> tuple[ReadKey, Reads]:
     statement, template = step.statement, step.template
     tables = tuple(
-        LocalTable(name, each.renamed_to, not each.has_schema, each.schema)
-        for name, each in sorted(local.items())
+        LocalTable(name, table.renamed_to, not table.has_schema, table.schema)
+        for name, table in sorted(local.items())
         if name in step.facts.words
     )
     # What the statement writes is not read: it may get the name of what it reads.
@@ -237,8 +237,8 @@ class _Created:
                 del self.ends[creation]
 
     def _pop(self, name: str, schema: str) -> tuple[int, str] | None:
-        found = self.by_name.get(name)
-        if found is None or (schema and found[1] and schema != found[1]):
+        creation = self.by_name.get(name)
+        if creation is None or (schema and creation[1] and schema != creation[1]):
             return None
         return self.by_name.pop(name)
 
@@ -249,9 +249,13 @@ def _added(made_of: tuple[int, ...], at: int, steps: Sequence[Step]) -> tuple[in
     Statements with the same fingerprint may have other paths.
     """
     step = steps[at]
-    for each in made_of:
-        same = steps[each].template.fingerprint == step.template.fingerprint
-        if same and steps[each].template.text == step.template.text and _paths(steps[each]) == _paths(step):
+    for position in made_of:
+        same = steps[position].template.fingerprint == step.template.fingerprint
+        if (
+            same
+            and steps[position].template.text == step.template.text
+            and _paths(steps[position]) == _paths(step)
+        ):
             return made_of
     return (*made_of, at)
 

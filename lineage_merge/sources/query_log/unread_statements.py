@@ -26,13 +26,14 @@ def add_unread(one: UnreadStatement, other: UnreadStatement) -> UnreadStatement:
 
 def unread_problems(statements: Iterable[UnreadStatement], log: str) -> Iterator[Problem]:
     """Yield the findings for the report, the most frequent statements first."""
-    ordered = sorted(statements, key=lambda each: (-each.number, each.fingerprint))
-    for each in ordered[:_REPORTED]:
-        text = each.text if len(each.text) <= _SHOWN else f"{each.text[:_SHOWN]}..."
-        how_often = f"ran {each.number:,} times" if each.number else "definition of a view"
-        yield Problem("skipped", log, f"statement {each.fingerprint}", f"{each.why}; {how_often}: {text}")
+    ordered = sorted(statements, key=lambda unread: (-unread.number, unread.fingerprint))
+    for statement in ordered[:_REPORTED]:
+        text = statement.text if len(statement.text) <= _SHOWN else f"{statement.text[:_SHOWN]}..."
+        how_often = f"ran {statement.number:,} times" if statement.number else "definition of a view"
+        what = f"{statement.why}; {how_often}: {text}"
+        yield Problem("skipped", log, f"statement {statement.fingerprint}", what)
     rest = ordered[_REPORTED:]
     if rest:
-        runs = sum(each.number for each in rest)
+        runs = sum(unread.number for unread in rest)
         what = f"{len(rest):,} other statements cannot be read, which ran {runs:,} times"
         yield Problem("skipped", log, "", what)

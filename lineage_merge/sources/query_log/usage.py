@@ -74,21 +74,21 @@ def reads_of(counted: CountedReads, warehouse: Warehouse, shapes: Shapes) -> Dat
     if names is not None:
         shapes = names.before(shapes)
     statements = parsed_statements(query_of_cursor(counted.reads.text), warehouse.dialect)
-    for each in statements:
-        if isinstance(each.tree, Unread) and each.tree.is_broken:
-            return DatasetReads({}, {}, each.tree.why)
-    found = Reader(Dialect.get_or_raise(warehouse.dialect), datasets).read(
+    for statement in statements:
+        if isinstance(statement.tree, Unread) and statement.tree.is_broken:
+            return DatasetReads({}, {}, statement.tree.why)
+    lineage = Reader(Dialect.get_or_raise(warehouse.dialect), datasets).read(
         Script("", statements, Variables()), shapes
     )
-    if rejected := next((note.message for note in found.notes if note.kind == "rejected"), ""):
+    if rejected := next((note.message for note in lineage.notes if note.kind == "rejected"), ""):
         return DatasetReads({}, {}, rejected)
-    written = {write.target for write in found.writes} | {created.key for created in found.created}
+    written = {write.target for write in lineage.writes} | {created.key for created in lineage.created}
     columns: dict[str, set[str]] = {
         dataset: set()
-        for dataset in found.read
+        for dataset in lineage.read
         if dataset not in written and not dataset.startswith(NO_DATASET) and _is_table(dataset, datasets)
     }
-    for origin in found.read_columns:
+    for origin in lineage.read_columns:
         if origin.dataset in columns:
             column = origin.column if names is None else names.of(origin.dataset, origin.column)
             columns[origin.dataset].update(_with_structures(column))
@@ -108,15 +108,15 @@ def _with_structures(column: str) -> Iterator[str]:
 
 
 def usage_of(
-    counted: CountedReads, found: DatasetReads, shapes: Shapes
+    counted: CountedReads, dataset_reads: DatasetReads, shapes: Shapes
 ) -> Iterator[tuple[str, DatasetUsage]]:
     """Yield the usage by a statement, by the keys of datasets."""
     reads = Usage(counted.reads.number, counted.reads.last, counted.reads.readers)
-    for key, names in found.columns.items():
+    for key, names in dataset_reads.columns.items():
         shape = shapes.get(key)
         columns = {name.casefold(): reads._replace(name=name) for name in names}
         complete = shape if shape is not None and shape.complete else None
-        yield key, DatasetUsage(found.references[key], reads, columns, complete)
+        yield key, DatasetUsage(dataset_reads.references[key], reads, columns, complete)
 
 
 def merge_usage(one: DatasetUsage, other: DatasetUsage) -> DatasetUsage:

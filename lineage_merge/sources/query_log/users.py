@@ -35,10 +35,10 @@ class Users:
 
     def names(self, user: str) -> tuple[str, str]:
         """Return the pseudonym of a user, and the name of the reader."""
-        found = self._known.get(user)
-        if found is None:
-            found = self._known[user] = (self._pseudonym(user), self._reader(user)) if user else ("", "")
-        return found
+        names = self._known.get(user)
+        if names is None:
+            names = self._known[user] = (self._pseudonym(user), self._reader(user)) if user else ("", "")
+        return names
 
     def schemas(self, names: Iterable[str]) -> Mapping[str, str]:
         """Return the schemas that are named after users, by pseudonym."""
