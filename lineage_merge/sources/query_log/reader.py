@@ -96,10 +96,8 @@ def _observed(periods: Iterable[ObservedLog]) -> Iterator[ObservedLog]:
     for period in periods:
         by_namespace.setdefault(period.namespace, []).append(period)
     for namespace, own in by_namespace.items():
-        begin, end = (
-            min(observed.observed_from for observed in own),
-            max(observed.observed_until for observed in own),
-        )
+        begin = min(observed.observed_from for observed in own)
+        end = max(observed.observed_until for observed in own)
         yield ObservedLog(namespace, begin, end)
 
 

@@ -1,7 +1,7 @@
 """Statements of a session in order, with the names and the outcome that each has there. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.sources.query_log.facts import Facts, facts_of, names_of_column_rename, names_of_rename
@@ -145,78 +145,122 @@ def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Itera
     """Yield the statements in order; one that is in the log twice counts once, as it is after its end."""
     ordered = _ordered(statements)
     rolled_back = _rolled_back(ordered)
-    calls: list[LoggedStatement] = []  # that are running, the innermost last
-    procedures: dict[str, str] = {}
-    path, database = settings.search_path, ""
-    path_of_transaction: tuple[str, tuple[str, ...]] | None = None
-    temporary: set[str] = set()
-    user = ""
-    schemas: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = {}
+    state = _SessionState(settings, settings.search_path)
+    calls: list[_Call] = []  # that are running, the innermost last
     for statement, template in ordered:
         facts = facts_of(template.text)
-        is_undone = statement.outcome == "open" and statement.transaction in rolled_back
-        outcome = "rolled_back" if is_undone else statement.outcome
-        calls = [
-            call
-            for call in calls
-            if statement.started < call.ended
-            or (statement.started == call.ended and statement.transaction == call.transaction)
-        ]
-        around = [call for call in calls if statement.ended <= call.ended]
-        # Identifiers of sessions are used again. One has one user, but in procedures, which may run as their
-        # owner, and does not create a table twice.
-        is_of_other = not around and bool(user) and statement.user not in ("", user)
-        begins = is_of_other or (outcome not in UNDONE and facts.is_new and facts.creates in temporary)
-        user = user if around else statement.user
-        if begins:
-            path, database, path_of_transaction = settings.search_path, "", None
-            temporary.clear()
-        if outcome not in UNDONE:
-            _follow(temporary, facts)
-        if outcome not in UNDONE and facts.search_path is not None:
-            if facts.is_local:
-                path_of_transaction = statement.transaction, facts.search_path or settings.search_path
-            else:
-                path, path_of_transaction = facts.search_path or settings.search_path, None
-        elif outcome not in UNDONE and facts.use:
-            database = facts.use[0]
-            path = facts.use[1:] or path
-        if path_of_transaction is not None and path_of_transaction[0] != statement.transaction:
-            path_of_transaction = None
-        current = path if path_of_transaction is None else path_of_transaction[1]
-        path_of_user = statement.search_path or current, statement.user
-        if path_of_user not in schemas:
-            schemas[path_of_user] = _schemas(*path_of_user, settings.user_schemas)
-        step = Step(
+        is_rolled_back = statement.outcome == "open" and statement.transaction in rolled_back
+        outcome = "rolled_back" if is_rolled_back else statement.outcome
+        calls = calls and [call for call in calls if call.is_running_at(statement)]
+        call = _call_around(calls, statement) if calls else None
+        begins = state.follow(statement, facts, is_undone=outcome in UNDONE, is_called=call is not None)
+        procedure, run, run_started = statement.procedure, statement.run, statement.started
+        if call is not None and not procedure:
+            procedure, run, run_started = call.procedure, call.statement.id, call.statement.started
+        yield Step(
             statement,
             template,
             facts,
-            database or statement.database,
-            schemas[path_of_user],
+            state.database or statement.database,
+            state.schemas(statement),
             outcome,
-            statement.procedure,
-            statement.run,
-            statement.started,
+            procedure,
+            run,
+            run_started,
             begins,
             (statement.started, _number(statement.id), 0),
         )
-        if around and not step.procedure:
-            step.procedure, step.run = procedures[around[-1].id], around[-1].id
-            step.run_started = around[-1].started
         if facts.calls:
-            calls.append(statement)
-            procedures[statement.id] = facts.calls
-        yield step
+            calls.append(_Call(statement, facts.calls))
 
 
-def _follow(temporary: set[str], facts: Facts) -> None:
-    """Add the temporary table that a statement creates, and remove those that it drops or renames."""
-    temporary.difference_update(name for schema, name in facts.drops if not schema)
-    if facts.renames is not None and not facts.schema and facts.renames[0] in temporary:
-        temporary.remove(facts.renames[0])
-        temporary.add(facts.renames[1])
-    if facts.is_new:
-        temporary.add(facts.creates)
+class _Call(NamedTuple):
+    """A call of a procedure."""
+
+    statement: LoggedStatement
+    procedure: str
+
+    def is_running_at(self, later: LoggedStatement) -> bool:
+        """Return whether the call has not ended when a later statement begins."""
+        ended = self.statement.ended
+        return later.started < ended or (
+            later.started == ended and later.transaction == self.statement.transaction
+        )
+
+
+def _call_around(calls: Sequence[_Call], statement: LoggedStatement) -> _Call | None:
+    """Return the innermost running call that a statement is part of, if any."""
+    return next((call for call in reversed(calls) if statement.ended <= call.statement.ended), None)
+
+
+@dataclass(slots=True)
+class _SessionState:
+    """What the statements of a session set for those after them.
+
+    `search_path`: that of the session; `local_path`: that of a transaction, which is the first part.
+    `temporary`: the temporary tables that exist.
+    """
+
+    settings: SessionSettings
+    search_path: tuple[str, ...]
+    database: str = ""
+    user: str = ""
+    local_path: tuple[str, tuple[str, ...]] | None = None
+    temporary: set[str] = field(default_factory=set)
+    _schemas_of: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = field(default_factory=dict)
+
+    def follow(self, statement: LoggedStatement, facts: Facts, *, is_undone: bool, is_called: bool) -> bool:
+        """Apply what a statement sets; return whether it is the first one of another session.
+
+        `is_undone`: it failed or was rolled back. `is_called`: a procedure ran it.
+        """
+        # Identifiers of sessions are used again. One has one user, but in procedures, which may run as their
+        # owner, and does not create a table twice.
+        begins = not is_undone and facts.is_new and facts.creates in self.temporary
+        if not is_called:
+            begins = begins or (bool(self.user) and statement.user not in ("", self.user))
+            self.user = statement.user
+        if begins:
+            self.search_path, self.database, self.local_path = self.settings.search_path, "", None
+            self.temporary.clear()
+        if not is_undone:
+            self._follow_tables(facts)
+            self._follow_path(statement.transaction, facts)
+        if self.local_path is not None and self.local_path[0] != statement.transaction:
+            self.local_path = None
+        return begins
+
+    def schemas(self, statement: LoggedStatement) -> tuple[str, ...]:
+        """Return the search path of a statement: its own in the log, else that which was set."""
+        path = statement.search_path or (self.search_path if self.local_path is None else self.local_path[1])
+        schemas = self._schemas_of.get((path, statement.user))
+        if schemas is None:
+            schemas = _schemas(path, statement.user, self.settings.user_schemas)
+            self._schemas_of[path, statement.user] = schemas
+        return schemas
+
+    def _follow_tables(self, facts: Facts) -> None:
+        """Add the temporary table that a statement creates, and remove those that it drops or renames."""
+        for schema, name in facts.drops:
+            if not schema:
+                self.temporary.discard(name)
+        if facts.renames is not None and not facts.schema and facts.renames[0] in self.temporary:
+            self.temporary.remove(facts.renames[0])
+            self.temporary.add(facts.renames[1])
+        if facts.is_new:
+            self.temporary.add(facts.creates)
+
+    def _follow_path(self, transaction: str, facts: Facts) -> None:
+        """Change the search path and the database, for the session or for a transaction."""
+        if facts.search_path is not None:
+            path = facts.search_path or self.settings.search_path
+            if facts.is_local:
+                self.local_path = transaction, path
+            else:
+                self.search_path, self.local_path = path, None
+        elif facts.use:
+            self.database = facts.use[0]
+            self.search_path = facts.use[1:] or self.search_path
 
 
 def _schemas(path: tuple[str, ...], user: str, user_schemas: Mapping[str, str]) -> tuple[str, ...]:

@@ -82,64 +82,78 @@ def units_of(
             reads.append(_read(step, local, renames))
         if not (step.is_lineage or (step.may_be_unlisted and _fills(local, facts))):
             continue
-        for schema, name in facts.drops:
-            if name in local and local[name].is_meant(schema):
-                del local[name]
-        renamed = None
-        if (
-            facts.renames is not None
-            and (known := local.get(facts.renames[0]))
-            and known.is_meant(facts.schema)
-        ):
-            renamed = local.pop(facts.renames[0])
-        if facts.renames is not None and renamed is not None and renamed.is_temporary:
-            local[facts.renames[1]] = _Local(
-                _added(renamed.made_of, at, steps),
-                _added(renamed.created, at, steps),
-                renamed.ends,
-                has_schema=renamed.has_schema,
-                schema=renamed.schema,
-            )
-        emptied = local.get(facts.empties)
-        if emptied is not None and emptied.is_meant(facts.schema) and emptied.is_temporary:
-            emptied.made_of = _added(emptied.created, at, steps)
+        if local:
+            _change_tables(local, steps, at)
         if not facts.moves:
             continue
         if not local and not facts.creates:  # most statements stand alone
             yield at, _unit(steps, (), at, ())
             continue
-        is_local = bool(facts.creates) and (facts.is_temporary or at in ends)
-        used = [
-            table
-            for name, table in local.items()
-            if name in facts.words and not (is_local and name == facts.creates)
-        ]
-        made_of = tuple(sorted({position for table in used for position in table.made_of}))
-        ended = {position for table in used for position in table.ends}
-        target = local.get(facts.changes)
-        if target is not None and not target.is_meant(facts.schema):
-            target = None
-        if is_local:
-            own = ends.get(at, ())
-            new_name = _new_name(facts.creates, (steps[end].facts for end in own))
-            is_temporary = facts.is_temporary or new_name == facts.creates
-            created = _added(made_of, at, steps)
-            local[facts.creates] = _Local(
-                created,
-                created,
-                own,
-                is_temporary,
-                not facts.is_temporary,
-                "" if is_temporary else new_name,
-                facts.schema,
-            )
-            ended.update(own)
-            if is_temporary:
+        creates_local = bool(facts.creates) and (facts.is_temporary or at in ends)
+        made_of, ended = _used(local, facts, replaced=facts.creates if creates_local else "")
+        if creates_local:
+            created = _created_table(steps, at, made_of, ends.get(at, ()))
+            local[facts.creates] = created
+            ended.update(created.ends)
+            if created.is_temporary:
                 continue
-        elif target is not None and target.is_temporary:
+        elif (target := _named(local, facts.changes, facts.schema)) and target.is_temporary:
             target.made_of = _added(made_of, at, steps)
             continue
         yield at, _unit(steps, made_of, at, sorted(ended))
+
+
+def _named(local: Mapping[str, _Local], name: str, schema: str) -> _Local | None:
+    """Return the table that a name with this schema, "" without one, means, if it is one of these."""
+    table = local.get(name)
+    return table if table is not None and table.is_meant(schema) else None
+
+
+def _change_tables(local: dict[str, _Local], steps: Sequence[Step], at: int) -> None:
+    """Remove the tables that a statement drops, rename those that it renames, and empty those it empties."""
+    facts = steps[at].facts
+    for schema, name in facts.drops:
+        if _named(local, name, schema) is not None:
+            del local[name]
+    if facts.renames is not None:
+        old, new = facts.renames
+        renamed = _named(local, old, facts.schema)
+        if renamed is not None:
+            del local[old]
+            if renamed.is_temporary:
+                renamed.made_of = _added(renamed.made_of, at, steps)
+                renamed.created = _added(renamed.created, at, steps)
+                local[new] = renamed
+    emptied = _named(local, facts.empties, facts.schema)
+    if emptied is not None and emptied.is_temporary:
+        emptied.made_of = _added(emptied.created, at, steps)
+
+
+def _used(local: Mapping[str, _Local], facts: Facts, replaced: str) -> tuple[tuple[int, ...], set[int]]:
+    """Return the positions that the tables in a statement are made of, and those that end them.
+
+    `replaced`: the table that the statement creates again.
+    """
+    used = [table for name, table in local.items() if name in facts.words and name != replaced]
+    made_of = {position for table in used for position in table.made_of}
+    return tuple(sorted(made_of)), {position for table in used for position in table.ends}
+
+
+def _created_table(steps: Sequence[Step], at: int, made_of: tuple[int, ...], ends: tuple[int, ...]) -> _Local:
+    """Return the table that a statement creates; `ends`: those that drop or rename it later."""
+    facts = steps[at].facts
+    new_name = _new_name(facts.creates, (steps[end].facts for end in ends))
+    is_temporary = facts.is_temporary or new_name == facts.creates
+    created = _added(made_of, at, steps)
+    return _Local(
+        created,
+        created,
+        ends,
+        is_temporary,
+        has_schema=not facts.is_temporary,
+        renamed_to="" if is_temporary else new_name,
+        schema=facts.schema,
+    )
 
 
 def _read(step: Step, local: Mapping[str, _Local], renames: Renames) -> tuple[ReadKey, Reads]:
@@ -159,8 +173,8 @@ def _read(step: Step, local: Mapping[str, _Local], renames: Renames) -> tuple[Re
 
 def _fills(local: Mapping[str, _Local], facts: Facts) -> bool:
     """Return whether a statement changes the rows of a temporary table only."""
-    table = local.get(facts.changes or facts.empties)
-    return table is not None and table.is_temporary and table.is_meant(facts.schema)
+    table = _named(local, facts.changes or facts.empties, facts.schema)
+    return table is not None and table.is_temporary
 
 
 def _new_name(name: str, later: Iterable[Facts]) -> str:
