@@ -1,11 +1,12 @@
 """Reader of query logs: sessions are cut into units, each of which is interpreted once."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
+from lineage_merge.column_lineage.scripts.shapes import Shapes
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
 from lineage_merge.infra.storage import read_text
@@ -15,7 +16,7 @@ from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
 from lineage_merge.sources.dbt.reader import model_jobs
 from lineage_merge.sources.query_log import redshift
-from lineage_merge.sources.query_log.catalog import ExternalTable, catalog_of
+from lineage_merge.sources.query_log.catalog import Catalog, ExternalTable, catalog_of
 from lineage_merge.sources.query_log.copying import json_paths
 from lineage_merge.sources.query_log.dbt_jobs import DbtJobs, dbt_jobs_of
 from lineage_merge.sources.query_log.facts import creates_view, facts_of
@@ -79,7 +80,7 @@ def read_query_log(engine: Engine, config: Config, resolver: Resolver) -> Rows[R
     contents = [_read(engine, own, users, resolver, dbt) for own, users in warehouses]
     usage = (
         engine.union([content.usage for content in contents])
-        .combine(_itself, merge_usage, merge_usage)
+        .reduce_by_key(merge_usage)
         .flat_map(lambda pair: elements_of(pair[1]))
     )
     periods = engine.rows(
@@ -158,63 +159,28 @@ def _read(
     log, name = logs[0], ", ".join(map(str, logs))
     rows = open_logs(engine, logs, users)
     extents = rows.extents.collect()
-    begin = min((extent.first for extent in extents), default=0)
     newest = max((extent.last for extent in extents), default=0)
     since = newest - log.lookback // timedelta(microseconds=1)
     catalog = catalog_of(rows.catalog.collect())
-    user_schemas = users.schemas({schema for _, schema, _ in (*catalog.columns, *catalog.locations)})
-    settings = SessionSettings(
-        log.search_path, user_schemas, counts_reads=log.usage, reads_since=rows.observed_from
-    )
-    recent = rows.statements.filter(lambda prepared: prepared.statement.started >= since)
-    renames = engine.share(renames_of(renames_of_sessions(recent, settings), catalog))
-    sessions: Rows[Any] = session_rows(recent, settings, renames).cache()
-    units = (
-        sessions.filter(lambda row: isinstance(row, CountedUnit))
-        .map(lambda row: (row.unit.key, row))
-        .combine(_itself, sum_units, sum_units)
-        .map(lambda pair: pair[1])
-        .cache()
-    )
+    sessions = _sessions(engine, log, rows, since, catalog, users)
     warehouse = Warehouse(
         log.dialect, log.namespace, log.job_type, resolver.resolve_id, _read_paths, catalog, read_manifest
     )
-    located = units.filter(_creates).flat_map(partial(_located, engine.share(warehouse))).collect()
-    if located:
-        catalog = catalog.with_locations(located)
-        warehouse = replace(warehouse, catalog=catalog)
-    outdated = outdated_views(engine, units, warehouse)
-    if outdated:
-        units = units.filter(lambda counted: counted.unit.key not in outdated).cache()
-    if rows.views is not None:
-        views = view_units(engine, log, rows.views, rows.statements, units, warehouse, dbt)
-        units = units.union(views).cache()
-    known = catalog.shapes(log.namespace, resolver.resolve_id)
-    shared = engine.share((warehouse, known))
-    created = dict(units.filter(_creates).flat_map(partial(_created, shared)).collect())
-    shared = engine.share((warehouse, {**created, **known}))
+    units, warehouse = _units(engine, log, rows, sessions, warehouse, dbt)
+    shared = _with_shapes(engine, units, warehouse)
     read: Rows[Any] = units.flat_map(partial(_interpreted, shared)).cache()
-    runs: Rows[Any] = (
-        sessions.filter(lambda row: isinstance(row, NamedRuns))
-        .map(lambda row: (row.job, row.runs))
-        .combine(_itself, merge_runs, merge_runs)
-        .map(lambda pair: NamedRuns(*pair))
+    runs: Rows[Any] = _merged(sessions, NamedRuns, lambda row: (row.job, row.runs), merge_runs).map(
+        lambda pair: NamedRuns(*pair)
     )
     names = read.filter(lambda row: isinstance(row, JobName))
     jobs = runs.union(names).group(lambda row: row.job, partial(job_elements, log, engine.share(dbt)))
     usage: Rows[Any] = (
-        sessions.filter(lambda row: isinstance(row, CountedReads))
-        .map(lambda row: (row.key, row.reads))
-        .combine(_itself, merge_reads, merge_reads)
+        _merged(sessions, CountedReads, lambda row: (row.key, row.reads), merge_reads)
         .flat_map(partial(_usage, shared))
         .cache()
     )
-    unread = (
-        read.union(usage)
-        .filter(lambda row: isinstance(row, UnreadStatement))
-        .map(lambda row: (row.fingerprint, row))
-        .combine(_itself, add_unread, add_unread)
-        .map(lambda pair: pair[1])
+    unread = _merged(read.union(usage), UnreadStatement, lambda row: (row.fingerprint, row), add_unread).map(
+        lambda pair: pair[1]
     )
     notices: list[Element] = [*unread_problems(unread.collect(), name)]
     if not extents:
@@ -231,13 +197,62 @@ def _read(
     counted = usage.filter(lambda row: not isinstance(row, UnreadStatement))
     if not extents or not log.usage:
         return _LogContent(records, counted, None)
+    begin = min(extent.first for extent in extents)
     observed_from = min(max(begin, since, rows.observed_from), newest)
     period = ObservedLog(log.namespace, observed_from // _MS, newest // _MS)
     return _LogContent(records, counted, period)
 
 
-def _itself(value: Any) -> Any:
-    return value
+def _sessions(
+    engine: Engine, log: QueryLog, rows: LogRows, since: int, catalog: Catalog, users: Users
+) -> Rows[Any]:
+    """Return the rows of all sessions, of the statements that started at `since` (microseconds) or later."""
+    user_schemas = users.schemas({schema for _, schema, _ in (*catalog.columns, *catalog.locations)})
+    settings = SessionSettings(
+        log.search_path, user_schemas, counts_reads=log.usage, reads_since=rows.observed_from
+    )
+    recent = rows.statements.filter(lambda prepared: prepared.statement.started >= since)
+    renames = engine.share(renames_of(renames_of_sessions(recent, settings), catalog))
+    sessions: Rows[Any] = session_rows(recent, settings, renames).cache()
+    return sessions
+
+
+def _units(
+    engine: Engine, log: QueryLog, rows: LogRows, sessions: Rows[Any], warehouse: Warehouse, dbt: DbtJobs
+) -> tuple[Rows[CountedUnit], Warehouse]:
+    """Return the units of sessions and of views, and the warehouse with the external tables they create."""
+    units: Rows[CountedUnit] = (
+        _merged(sessions, CountedUnit, lambda row: (row.unit.key, row), sum_units)
+        .map(lambda pair: pair[1])
+        .cache()
+    )
+    located = units.filter(_creates).flat_map(partial(_located, engine.share(warehouse))).collect()
+    if located:
+        warehouse = replace(warehouse, catalog=warehouse.catalog.with_locations(located))
+    outdated = outdated_views(engine, units, warehouse)
+    if outdated:
+        units = units.filter(lambda counted: counted.unit.key not in outdated).cache()
+    if rows.views is not None:
+        views = view_units(engine, log, rows.views, rows.statements, units, warehouse, dbt)
+        units = units.union(views).cache()
+    return units, warehouse
+
+
+def _with_shapes(
+    engine: Engine, units: Rows[CountedUnit], warehouse: Warehouse
+) -> Shared[tuple[Warehouse, Shapes]]:
+    """Return the warehouse, and the columns of its tables: the catalog's, else of what creates them."""
+    known = warehouse.catalog.shapes(warehouse.namespace, warehouse.resolve_id)
+    shared = engine.share((warehouse, known))
+    created = dict(units.filter(_creates).flat_map(partial(_created, shared)).collect())
+    return engine.share((warehouse, {**created, **known}))
+
+
+def _merged(
+    rows: Rows[Any], kind: type, pair_of: Callable[[Any], tuple[Any, Any]], merge: Callable[[Any, Any], Any]
+) -> Rows[Any]:
+    """Return the rows of a type as pairs of key and value; the values of equal keys are merged."""
+    return rows.filter(lambda row: isinstance(row, kind)).map(pair_of).reduce_by_key(merge)
 
 
 def _creates(counted: CountedUnit) -> bool:
