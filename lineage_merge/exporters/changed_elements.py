@@ -44,7 +44,7 @@ def changed_elements(
     before: LineageGraph, after: LineageGraph, environment: str | None = None, dag: str | None = None
 ) -> ChangedElements:
     """Return what differs; with `dag` only elements that had it before or have it now."""
-    old, new = (_ComparedContent.of(each, environment) for each in (before, after))
+    old, new = (_ComparedContent.of(graph, environment) for graph in (before, after))
     labels = [*DATASET_LABELS, JOB]
     wanted = before.ids(labels, environment, dag) | after.ids(labels, environment, dag)
     return ChangedElements(
@@ -69,16 +69,16 @@ class _ComparedContent:
 
     @classmethod
     def of(cls, graph: LineageGraph, environment: str | None) -> "_ComparedContent":
-        found = cls()
+        content = cls()
         without_job: set[str] = set()
-        for each in graph.everything(environment, None, _LABELS):
-            if isinstance(each, Edge):
-                found._add_edge(each, without_job)
+        for element in graph.everything(environment, None, _LABELS):
+            if isinstance(element, Edge):
+                content._add_edge(element, without_job)
                 continue
-            if each.label in _WITHOUT_JOB:
-                without_job.add(each.id)
-            found._add_vertex(each)
-        return found
+            if element.label in _WITHOUT_JOB:
+                without_job.add(element.id)
+            content._add_vertex(element)
+        return content
 
     def _add_vertex(self, vertex: Vertex) -> None:
         values = (vertex.id, *sorted(compared_values(vertex).items()))
@@ -101,4 +101,6 @@ class _ComparedContent:
 
 
 def _different(old: Mapping[str, set[Any]], new: Mapping[str, set[Any]]) -> frozenset[str]:
-    return frozenset(each for each in old.keys() | new.keys() if old.get(each) != new.get(each))
+    return frozenset(
+        identifier for identifier in old.keys() | new.keys() if old.get(identifier) != new.get(identifier)
+    )

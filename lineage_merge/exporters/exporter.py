@@ -72,12 +72,12 @@ class Export:
         A concurrent load may write edges whose vertices were read too early.
         """
         vertices: set[str] = set()
-        for each in self.graph.everything(self.environment, self.dag, labels):
-            if isinstance(each, Vertex):
-                vertices.add(each.id)
-                yield each
-            elif each.from_id in vertices and each.to_id in vertices:
-                yield each
+        for element in self.graph.everything(self.environment, self.dag, labels):
+            if isinstance(element, Vertex):
+                vertices.add(element.id)
+                yield element
+            elif element.from_id in vertices and element.to_id in vertices:
+                yield element
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,8 @@ def errors_only(*names: str) -> Iterator[None]:
     try:
         yield
     finally:
-        for each, level in zip(loggers, levels, strict=True):
-            each.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 Write = Callable[[str], None]

@@ -102,7 +102,7 @@ def datasets(
         writers = _writers(graph, batch)
         for identifier in batch:
             if identifier in known:  # it may have been deleted meanwhile
-                edges = [each for by_job in flows[identifier].values() for each in by_job]
+                edges = [edge for by_job in flows[identifier].values() for edge in by_job]
                 yield DatasetLineage(known[identifier], _flow(identifier, edges), writers[identifier])
 
 
@@ -117,7 +117,7 @@ def checked_datasets(
         known = read_schemas(graph, batch)
         ids = {assertion for dataset in batch for assertion, _ in targets[dataset]}
         assertions = {vertex.id: vertex for vertex in graph.vertices(sorted(ids))}
-        for dataset in (each for each in batch if each in known):
+        for dataset in filter(known.__contains__, batch):
             columns = {column.id: column for column in known[dataset].columns}
             dataset_checks = [
                 DatasetCheck(assertions[assertion], columns.get(target))
@@ -130,11 +130,11 @@ def checked_datasets(
 def _writers(graph: LineageGraph, datasets: Sequence[str]) -> Mapping[str, tuple[Vertex, ...]]:
     edges = graph.edges_to(datasets, ["writes"])
     jobs = {vertex.id: vertex for vertex in graph.vertices(sorted({edge.from_id for edge in edges}))}
-    found: dict[str, set[str]] = defaultdict(set)
+    job_ids: dict[str, set[str]] = defaultdict(set)
     for edge in edges:
-        found[edge.to_id].add(edge.from_id)
+        job_ids[edge.to_id].add(edge.from_id)
     return {
-        dataset: tuple(jobs[job] for job in sorted(found[dataset]) if job in jobs) for dataset in datasets
+        dataset: tuple(jobs[job] for job in sorted(job_ids[dataset]) if job in jobs) for dataset in datasets
     }
 
 
@@ -153,7 +153,7 @@ def jobs(
         targets: dict[str, set[str]] = defaultdict(set)
         for edge in written:
             targets[edge.from_id].add(edge.to_id)
-        for identifier in (each for each in batch if each in at):
+        for identifier in filter(at.__contains__, batch):
             # A job belongs to one DAG, which is part of its id.
             job_key = _key(at[identifier].dags[0], at[identifier].properties)
             of_job = (_flow(target, flows[target][job_key]) for target in sorted(targets[identifier]))
@@ -161,21 +161,21 @@ def jobs(
     for batch in batches(_selected(graph.ids(_WITHOUT_JOB, environment, dag), only)):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, dag)
-        for identifier in (each for each in batch if each in known):
+        for identifier in filter(known.__contains__, batch):
             for job_key, edges in sorted(flows[identifier].items()):
                 yield _job(known[identifier].dataset.environment, job_key, None, [_flow(identifier, edges)])
 
 
 def read_schemas(graph: LineageGraph, ids: Iterable[str]) -> dict[str, DatasetSchema]:
     """Return datasets with their columns, by id; missing ones are omitted."""
-    vertices = {each.id: each for each in graph.vertices(sorted(ids))}
+    vertices = {vertex.id: vertex for vertex in graph.vertices(sorted(ids))}
     owned = {edge.to_id for edge in graph.edges_below(vertices, ["has_column"])}  # an edge for each DAG
     columns: dict[str, list[Vertex]] = defaultdict(list)
     for column in graph.vertices(sorted(owned)):
         columns[dataset_of(column.id)].append(column)
-    for found in columns.values():
-        found.sort(key=partial(column_order, {column.id: column for column in found}))
-    return {each: DatasetSchema(vertex, tuple(columns[each])) for each, vertex in vertices.items()}
+    for of_dataset in columns.values():
+        of_dataset.sort(key=partial(column_order, {column.id: column for column in of_dataset}))
+    return {dataset: DatasetSchema(vertex, tuple(columns[dataset])) for dataset, vertex in vertices.items()}
 
 
 def with_structures(graph: LineageGraph, ids: Collection[str]) -> dict[str, Vertex]:
@@ -195,7 +195,7 @@ def _flows(
     flows: dict[str, dict[_Key, list[Edge]]] = defaultdict(lambda: defaultdict(list))
     for edge in graph.edges_to(known, ["feeds", "influences"], dag):
         flows[edge.to_id][_key(edge.properties.get("dag_name", ""), edge.properties, "job_name")].append(edge)
-    columns = [column.id for each in known.values() for column in each.columns]
+    columns = [column.id for schema in known.values() for column in schema.columns]
     for edge in graph.edges_to(columns, ["feeds_column"], dag):
         key = _key(edge.properties.get("dag_name", ""), edge.properties, "job_name")
         flows[dataset_of(edge.to_id)][key].append(edge)

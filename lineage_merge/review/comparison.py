@@ -187,12 +187,13 @@ class Columns:
     def expression(self, key: str) -> str:
         """Return the expressions that a column is computed by."""
         return " | ".join(
-            sorted({each.expression for each in self.signatures.get(key, ()) if each.expression})
+            sorted({entry.expression for entry in self.signatures.get(key, ()) if entry.expression})
         )
 
     def inputs(self, key: str) -> str:
         """Return the columns that a column is computed from."""
-        names = sorted(f"{self.title_of(each.source)}#{each.column}" for each in self.signatures.get(key, ()))
+        entries = self.signatures.get(key, ())
+        names = sorted(f"{self.title_of(entry.source)}#{entry.column}" for entry in entries)
         return ", ".join(names) or "no column"
 
 

@@ -149,8 +149,8 @@ def _renamed_entries(before: DbtVersion, after: DbtVersion) -> dict[str, str]:
     def content(at: int, unique_id: str) -> tuple[str, str | frozenset[str]] | None:
         node = versions[at].manifest.nodes[unique_id]
         if node.kind == "source":
-            found = readers[at].get(unique_id)
-            return (node.kind, frozenset(found)) if found else None
+            names = readers[at].get(unique_id)
+            return (node.kind, frozenset(names)) if names else None
         if node.code.sql.strip():
             return node.kind, queries.of(at, node).text
         return (node.kind, f"#{node.code.source_digest}") if node.code.source_digest else None

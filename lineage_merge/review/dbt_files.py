@@ -73,7 +73,7 @@ def _built(document: _Json) -> dict[str, BuiltRelation]:
         is_ephemeral = _mapping(entry, "config").get("materialized") == "ephemeral"
         if is_ephemeral or entry.get("path") == entry.get("original_file_path") == "":
             continue
-        fields = [entry.get(each) for each in ("relation_name", "database", "schema", "alias")]
+        fields = [entry.get(key) for key in ("relation_name", "database", "schema", "alias")]
         relation, *names = (field if isinstance(field, str) else "" for field in fields)
         database, schema, _ = names_of(adapter, relation, (names[0], names[1], names[2]))
         code = entry.get("compiled_code") or entry.get("compiled_sql")

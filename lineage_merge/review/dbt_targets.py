@@ -97,7 +97,7 @@ def _at_base(old: Node | None, new: Node, places: Mapping[SchemaPlace, SchemaPla
         is_same = (old.identifier, old.materialized) == (new.identifier, new.materialized)
         location = old.location if is_same else new.location
         return replace(new, database=was.database, schema=was.schema, location=location)
-    origins = [each for each, place in places.items() if place == now]
+    origins = [origin for origin, place in places.items() if place == now]
     if new.is_built and len(origins) == 1:
         return replace(new, database=origins[0].database, schema=origins[0].schema)
     return new

@@ -157,12 +157,12 @@ def version_of(file: DbtFile, scope: ReviewScope, only: Set[str]) -> DbtVersion:
     manifest = replace(
         file.manifest,
         nodes={unique_id: node for unique_id, node in file.manifest.nodes.items() if unique_id in only},
-        tests=tuple(each for each in file.manifest.tests if only >= set(each.checks)),
+        tests=tuple(test for test in file.manifest.tests if only >= set(test.checks)),
     )
     lineage = column_lineage(manifest, file.catalog)
     jobs = Jobs(manifest.project, scope.target)
     references = dataset_references(manifest, scope.namespace)
-    metadata_only = {unique_id: found.metadata_only for unique_id, found in lineage.items()}
+    metadata_only = {unique_id: columns.metadata_only for unique_id, columns in lineage.items()}
     elements: list[Element] = [
         *translate(manifest, scope.namespace, "", jobs, metadata_only),
         *semantic_elements(manifest, references, jobs),

@@ -150,7 +150,11 @@ class Assessed:
     @property
     def broken_datasets(self) -> dict[str, Vertex]:
         """The datasets and exposures that break, by id."""
-        return {each.vertex.id: each.vertex for each in self.broken if each.kind in ("dataset", "exposure")}
+        return {
+            element.vertex.id: element.vertex
+            for element in self.broken
+            if element.kind in ("dataset", "exposure")
+        }
 
     @property
     def affected(self) -> list[Dependent]:
@@ -164,7 +168,9 @@ class Assessed:
     @property
     def owners(self) -> list[str]:
         """The owners of what is affected."""
-        return sorted({owner for each in self.affected for owner in each.vertex.properties.get("owners", ())})
+        return sorted(
+            {owner for element in self.affected for owner in element.vertex.properties.get("owners", ())}
+        )
 
     @property
     def dags(self) -> list[str]:

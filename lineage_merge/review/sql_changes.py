@@ -132,7 +132,7 @@ def _known(version: SqlVersion) -> dict[str, dict[str, tuple[str, str]]]:
                 shape = folder.shapes.get(table.key, NOTHING)
                 if shape.complete:
                     columns[table.key] = {
-                        fold(each.name): (each.name, each.data_type) for each in shape.columns
+                        fold(column.name): (column.name, column.data_type) for column in shape.columns
                     }
             for write in file.writes:
                 if write.label == "file":

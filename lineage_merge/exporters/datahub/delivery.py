@@ -43,8 +43,8 @@ def emit(export: Export, proposals: Iterable[Proposal]) -> dict[str, int]:
             remaining = iter(proposals)
             while batch := list(islice(remaining, _AT_ONCE)):
                 emitter.emit_mcps(batch)
-                for each in batch:
-                    counter.add(each)
+                for proposal in batch:
+                    counter.add(proposal)
                 export.on_progress(f"sending to DataHub ({counter.counts['aspects']:,} aspects)")
         finally:
             emitter.close()

@@ -97,10 +97,10 @@ def lineage(
     urn = names.dataset(vertex.id)
     values: list[Any] = [classes.StatusClass(removed=False)]
     _, namespace, name = name_parts(vertex.id)
-    found = names.of_dataset(namespace, name)
-    if found.instance:
-        platform = mce_builder.make_data_platform_urn(found.platform)
-        instance = mce_builder.make_dataplatform_instance_urn(found.platform, found.instance)
+    in_datahub = names.of_dataset(namespace, name)
+    if in_datahub.instance:
+        platform = mce_builder.make_data_platform_urn(in_datahub.platform)
+        instance = mce_builder.make_dataplatform_instance_urn(in_datahub.platform, in_datahub.instance)
         values.append(classes.DataPlatformInstanceClass(platform=platform, instance=instance))
     if dataset.flow.feeds:
         known = {**columns, **{column.id: column for column in dataset.schema.columns}}
@@ -291,10 +291,10 @@ def _properties(edges: list[Edge], deciding: set[str]) -> dict[str, str]:
 
     They include the columns that determine rows: DataHub has no lineage from a column to a whole dataset.
     """
-    found = {
+    facts = {
         "jobs": {edge.job for edge in edges},
         "via": {edge.properties.get("via", "") for edge in edges},
         "operations": {edge.properties.get("operations", "") for edge in edges},
         "rows decided by": deciding,
     }
-    return {name: ", ".join(sorted(values - {""})) for name, values in found.items() if values - {""}}
+    return {name: ", ".join(sorted(values - {""})) for name, values in facts.items() if values - {""}}

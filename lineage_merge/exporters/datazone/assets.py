@@ -106,11 +106,11 @@ class Names:
             facets = dataset.get("facets", {})
             if lineage := facets.get("columnLineage"):
                 fields = {
-                    column: {**value, "inputFields": [renamed(each) for each in value["inputFields"]]}
+                    column: {**value, "inputFields": [renamed(source) for source in value["inputFields"]]}
                     for column, value in lineage["fields"].items()
                 }
                 rows = (
-                    {"dataset": [renamed(each) for each in lineage["dataset"]]}
+                    {"dataset": [renamed(source) for source in lineage["dataset"]]}
                     if "dataset" in lineage
                     else {}
                 )
@@ -119,17 +119,17 @@ class Names:
 
         return {
             **event,
-            "inputs": [renamed(each) for each in event.get("inputs", ())],
-            "outputs": [output(each) for each in event.get("outputs", ())],
+            "inputs": [renamed(dataset) for dataset in event.get("inputs", ())],
+            "outputs": [output(dataset) for dataset in event.get("outputs", ())],
         }
 
     def _named(self, dataset: Json) -> tuple[str, str]:
         old = name_of(dataset)
         self.datasets.add(old)
         symlinks = dataset.get("facets", {}).get("symlinks", {}).get("identifiers", ())
-        others = [name_of(each) for each in symlinks]
+        others = [name_of(symlink) for symlink in symlinks]
         candidates = list(filter(None, starmap(_candidate, (old, *others))))
-        tables = {table: each.port for each in candidates for table in self._tables(each)}
+        tables = {table: candidate.port for candidate in candidates for table in self._tables(candidate)}
         if len(tables) == 1:
             ((table, port),) = tables.items()
             return table.name_in_event(port)

@@ -89,9 +89,9 @@ class Domain:
         with self._errors("datazone:ListLineageEvents"):
             items = [item for page in pages for item in page.get("items", ())]
         summaries = [
-            each.get("eventSummary", {}).get("openLineageRunEventSummary", {})
-            for each in items
-            if each.get("createdAt", since) >= since
+            item.get("eventSummary", {}).get("openLineageRunEventSummary", {})
+            for item in items
+            if item.get("createdAt", since) >= since
         ]
         return [summary.get("job", {}).get("name", "?") for summary in summaries]
 

@@ -236,7 +236,7 @@ def _change_events(export: Export, before: LineageGraph) -> Iterator[Event | Dat
             yield _dataset_event(named, of_dataset(schema), now)
     if changes.removed_datasets:
         # Environments are no part of names: the dataset of another one may have the same.
-        existing = {name_parts(each)[1:] for each in export.graph.ids(list(DATASET_LABELS))}
+        existing = {name_parts(identifier)[1:] for identifier in export.graph.ids(list(DATASET_LABELS))}
         for identifier in sorted(changes.removed_datasets):
             if (named := name_parts(identifier)[1:]) not in existing:
                 yield _dataset_event(named, {"lifecycleStateChange": _DROPPED}, now)
@@ -254,7 +254,7 @@ _FIELDS = {field.name for field in attr.fields(_Assertion)}
 def check_events(export: Export) -> Iterator[RunEvent]:
     """Yield an event per checked dataset, DAG and type of job. Checks without a result are omitted."""
     pairs = export.graph.pairs(["checks"], export.environment, export.dag)
-    titles = Counter(title_of_id(each) for each in {dataset_of(target) for _, target in pairs})
+    titles = Counter(title_of_id(dataset) for dataset in {dataset_of(target) for _, target in pairs})
     for checked in checked_datasets(export.graph, export.environment, export.dag):
         dataset = checked.schema.dataset
         _, namespace, name = name_parts(dataset.id)

@@ -74,12 +74,12 @@ def task_of(attempt: Attempt) -> Hashable:
     return attempt.job_namespace, attempt.job, attempt.dag_run
 
 
-def outcomes(_task: Hashable, found: list[Attempt]) -> Iterator[tuple[str, Outcome]]:
+def outcomes(_task: Hashable, of_task: list[Attempt]) -> Iterator[tuple[str, Outcome]]:
     """Yield the outcome of each attempt of a task that its own events do not show."""
-    states = [attempt for attempt in found if not attempt.run_id]
+    states = [attempt for attempt in of_task if not attempt.run_id]
     state = max(states, key=lambda attempt: (attempt.at, attempt.state), default=None)
     of_instance: dict[int | None, list[Attempt]] = {}
-    for attempt in found:
+    for attempt in of_task:
         if attempt.run_id:
             of_instance.setdefault(attempt.map_index, []).append(attempt)
     for map_index, of_one in of_instance.items():

@@ -97,7 +97,7 @@ def sets_of_task(run: Run) -> dict[str, tuple[str, ...]]:
     Older providers have the DAG's tags only in the facet `airflow`.
     """
     tags = _listed(mapping(mapping(run.facets.get("airflow")).get("dag")).get("tags"))
-    of_dag = tuple(sorted({tag for each in tags if (tag := text(each))}))
+    of_dag = tuple(sorted({name for tag in tags if (name := text(tag))}))
     sets = {**({"tags": of_dag} if of_dag else {}), **sets_of(run.job_facets)}
     return {name: values for name, values in sets.items() if values != _DEFAULT_OWNERS}
 
@@ -196,8 +196,8 @@ def checks(run: Run) -> Iterator[Check]:
 
 
 def _column_checks(columns: Mapping[str, Any]) -> Iterator[Check]:
-    for column, found in columns.items():
-        for kind, values in mapping(found).items():
+    for column, results in columns.items():
+        for kind, values in mapping(results).items():
             success = mapping(values).get("success")
             # Without an outcome, the query failed before any check.
             status: Status = "error" if success is None else "passed" if success else "failed"
@@ -226,12 +226,12 @@ def _message(run: Run) -> str:
 
 def _assets(run: Run, which: str) -> dict[DatasetKey, Document]:
     """Return the datasets of a task's inlets or outlets; an asset that is only a name is none."""
-    found: dict[DatasetKey, Document] = {}
+    assets: dict[DatasetKey, Document] = {}
     for asset in _listed(task_of(run).get(which)):
         key = dataset_of_asset(str(mapping(asset).get("uri") or ""))
         if key is not None:
-            found[key] = {"namespace": key[0], "name": key[1]}
-    return dict(sorted(found.items()))
+            assets[key] = {"namespace": key[0], "name": key[1]}
+    return dict(sorted(assets.items()))
 
 
 def _listed(value: Any) -> list[Any]:

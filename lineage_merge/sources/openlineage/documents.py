@@ -36,8 +36,8 @@ def _decoder(kind: Kind) -> DocumentDecoder:
 
 @cache
 def _facets_read(part: str, group: str = "facets") -> frozenset[str]:
-    found: Mapping[str, Any] = _schema()["$defs"][part]["properties"].get(group, {})
-    return frozenset(found.get("properties", ()))
+    facets: Mapping[str, Any] = _schema()["$defs"][part]["properties"].get(group, {})
+    return frozenset(facets.get("properties", ()))
 
 
 def is_event(document: object) -> bool:
@@ -69,9 +69,8 @@ def check(event: Document, location: str) -> Problem | None:
 
 def moment(event: Mapping[str, Any]) -> int:
     """Return the event's time in ms since 1970. Without a time zone it is UTC."""
-    found = datetime.fromisoformat(event["eventTime"].upper())
-    found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return round((found - _EPOCH).total_seconds() * 1000)
+    time = datetime.fromisoformat(event["eventTime"].upper())
+    return round(((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH).total_seconds() * 1000)
 
 
 def cut_down(event: Document) -> Document:
@@ -84,17 +83,17 @@ def cut_down(event: Document) -> Document:
             reduced[part] = _part(event[part], part)
     for part in ("inputs", "outputs"):
         if event.get(part):
-            reduced[part] = [_part(each, "dataset") for each in event[part]]
+            reduced[part] = [_part(dataset, "dataset") for dataset in event[part]]
     return reduced
 
 
-def _part(found: Document, part: str) -> Document:
-    reduced: Document = {name: found[name] for name in ("runId", "namespace", "name") if name in found}
+def _part(document: Document, part: str) -> Document:
+    reduced: Document = {name: document[name] for name in ("runId", "namespace", "name") if name in document}
     for group in ("facets", "inputFacets", "outputFacets"):
         wanted = _facets_read(part, group)
         facets = {
             name: facet
-            for name, facet in (found.get(group) or {}).items()
+            for name, facet in (document.get(group) or {}).items()
             if name in wanted and isinstance(facet, dict) and facet and not facet.get("_deleted")
         }
         if facets:
@@ -108,7 +107,7 @@ _MAX_LENGTH = 300
 def owners_of(facets: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names in the `ownership` facet of a job or dataset."""
     stated = listed(mapping(facets.get("ownership")).get("owners"))
-    return tuple(sorted({name for each in stated if (name := text(mapping(each).get("name")))}))
+    return tuple(sorted({name for owner in stated if (name := text(mapping(owner).get("name")))}))
 
 
 def tags_of(facets: Mapping[str, Any]) -> tuple[str, ...]:
@@ -118,11 +117,11 @@ def tags_of(facets: Mapping[str, Any]) -> tuple[str, ...]:
 
 def tags_of_columns(facets: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the tags of each column in the `tags` facet of a dataset."""
-    found: dict[str, set[str]] = {}
+    tags_by_field: dict[str, set[str]] = {}
     for field, tag in _tags(facets):
         if field:
-            found.setdefault(field, set()).add(tag)
-    return {field: tuple(sorted(tags)) for field, tags in sorted(found.items())}
+            tags_by_field.setdefault(field, set()).add(tag)
+    return {field: tuple(sorted(tags)) for field, tags in sorted(tags_by_field.items())}
 
 
 def sets_of(facets: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -136,11 +135,11 @@ def _tags(facets: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
     Airflow repeats the tag of a DAG as its value.
     """
-    for each in map(mapping, listed(mapping(facets.get("tags")).get("tags"))):
-        key, value = text(each.get("key")), text(each.get("value"))
+    for tag in map(mapping, listed(mapping(facets.get("tags")).get("tags"))):
+        key, value = text(tag.get("key")), text(tag.get("value"))
         if key:
             yield (
-                text(each.get("field")),
+                text(tag.get("field")),
                 key if value.lower() in ("", "true", key.lower()) else f"{key}:{value}",
             )
 

@@ -104,7 +104,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     texts = line_files.parallel(engine, parts).flat_map(_texts)
     by_subject = texts.map(lambda text: ((text.kind, text.subject), (text.text, text.location)))
     texts_of_subject = by_subject.combine(_only, _added, set.__ior__)
-    subjects = texts_of_subject.map(lambda found: Subject(*found[0], frozenset(found[1]))).cache()
+    subjects = texts_of_subject.map(lambda events: Subject(*events[0], frozenset(events[1]))).cache()
     runs = subjects.filter(lambda subject: subject.kind == _RUN)
     context = replace(
         context, tables=_tables_of_short_names(runs), tasks=_queried_tasks(runs), outcomes=_outcomes(runs)
@@ -119,8 +119,8 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     if config.merge.collapse_run_local:
         translated = translated.union(own_sources(written, selected).map(_of_run))
 
-    def plan_records(_run_id: Hashable, found: list[tuple[str, Any]]) -> Iterator[Record]:
-        return _plan_records([row for _, row in found], context)
+    def plan_records(_run_id: Hashable, rows: list[tuple[str, Any]]) -> Iterator[Record]:
+        return _plan_records([row for _, row in rows], context)
 
     def static_records(subjects: Iterable[Subject]) -> Iterator[Record]:
         return resolver.records(element for subject in subjects for element in _of_static(context, subject))
@@ -129,7 +129,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     said = [*_counted(subjects, parts), *notices, *_unmatched(settings, subjects, events)]
     return engine.union(
         [
-            translated.group(lambda found: found[0], plan_records),
+            translated.group(lambda row: row[0], plan_records),
             subjects.filter(lambda subject: subject.kind != _RUN).map_partitions(static_records),
             job_records(events, selected, context.resolver),
             unnamed.flat_map(lambda problem: resolver.records([problem])),
@@ -139,11 +139,11 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
 
 
 def _texts(part: Slice) -> Iterator[Text]:
-    for found in files.events(part):
-        if isinstance(found, Problem):
-            yield Text(_PROBLEM, found.document, "", json.dumps(astuple(found)))
+    for read in files.events(part):
+        if isinstance(read, Problem):
+            yield Text(_PROBLEM, read.document, "", json.dumps(astuple(read)))
             continue
-        event = found.document
+        event = read.document
         kind = kind_of(event)
         if kind == _RUN:
             subject = event["run"]["runId"]
@@ -151,7 +151,7 @@ def _texts(part: Slice) -> Iterator[Text]:
             about = event["dataset" if kind == "DatasetEvent" else "job"]
             subject = f"{about['namespace']} {about['name']}"
         # Locations of a run's events are not needed; without them, duplicates are counted once.
-        location = "" if kind == _RUN else found.location
+        location = "" if kind == _RUN else read.location
         yield Text(kind, subject, location, json.dumps(cut_down(event), sort_keys=True))
 
 
@@ -179,11 +179,11 @@ def _tables_of_short_names(runs: Rows[Subject]) -> dict[str, dict[str, DatasetKe
     wanted = set(runs.flat_map(_short_target).distinct().collect())
     if not wanted:
         return {}
-    found: dict[tuple[str, str], set[DatasetKey]] = {}
+    keys_of: dict[tuple[str, str], set[DatasetKey]] = {}
     for job, name, key in runs.flat_map(lambda subject: _named_tables(subject, wanted)).distinct().collect():
-        found.setdefault((job, name), set()).add(key)
+        keys_of.setdefault((job, name), set()).add(key)
     tables: dict[str, dict[str, DatasetKey]] = {}
-    for (job, name), keys in found.items():
+    for (job, name), keys in keys_of.items():
         if len(keys) == 1:
             tables.setdefault(job, {})[name] = next(iter(keys))
     return tables
@@ -210,8 +210,8 @@ def _queried_task(subject: Subject, wanted: Set[str]) -> Iterator[tuple[str, Que
 
 def _outcomes(runs: Rows[Subject]) -> dict[str, Outcome]:
     """Return the outcomes of attempts of Airflow's tasks that their own events do not show, by run."""
-    found = runs.flat_map(_attempts).group(airflow_attempts.task_of, airflow_attempts.outcomes)
-    return dict(found.collect())
+    outcomes = runs.flat_map(_attempts).group(airflow_attempts.task_of, airflow_attempts.outcomes)
+    return dict(outcomes.collect())
 
 
 def _attempts(subject: Subject) -> Iterator[Attempt]:
@@ -226,13 +226,13 @@ def _with_children(runs: Rows[Subject], context: Context) -> frozenset[str]:
     The parent of an action of Spark is its application, whose parent is the task.
     """
     task_of = {task: task for task in runs.flat_map(_task_with_assets).collect()}
-    found: set[str] = set()
+    with_outputs: set[str] = set()
     for _ in range(2):
         if task_of:
             children = runs.flat_map(partial(_child, task_of=task_of, context=context)).collect()
-            found |= {task for _, task, has_outputs in children if has_outputs}
+            with_outputs |= {task for _, task, has_outputs in children if has_outputs}
             task_of = {child: task for child, task, _ in children}
-    return frozenset(found)
+    return frozenset(with_outputs)
 
 
 def _task_with_assets(subject: Subject) -> Iterator[str]:
@@ -276,13 +276,13 @@ def _may_be_row_operation(subject: Subject) -> bool:
     return may_be_row_operation(next(iter(subject.events))[0])
 
 
-def _of_run(found: tuple[PlanKey, SelectedPlan | Datasets]) -> tuple[str, Any]:
-    (_, plan), _ = found
-    return run_of(plan), found
+def _of_run(row: tuple[PlanKey, SelectedPlan | Datasets]) -> tuple[str, Any]:
+    (_, plan), _ = row
+    return run_of(plan), row
 
 
 def _plan_records(
-    found: Iterable[Subject | tuple[PlanKey, SelectedPlan | Datasets]], context: Context
+    rows: Iterable[Subject | tuple[PlanKey, SelectedPlan | Datasets]], context: Context
 ) -> Iterator[Record]:
     """Yield the records of one run's selected writes; a write is a run and one of its targets.
 
@@ -291,7 +291,7 @@ def _plan_records(
     of_run: Subject | None = None
     selected: dict[str, SelectedPlan] = {}
     own: dict[str, Datasets] = {}
-    for subject in found:
+    for subject in rows:
         if isinstance(subject, Subject):
             of_run = subject
             continue
@@ -361,8 +361,8 @@ def _unknown_warehouse(task: str) -> str:
 def _of_static(context: Context, subject: Subject) -> Iterator[Element]:
     """Yield the elements of an event without a run, the newest one about its job or dataset."""
     if subject.kind == _PROBLEM:
-        for each in sorted(text for text, _ in subject.events):
-            yield Problem(*json.loads(each))
+        for text in sorted(text for text, _ in subject.events):
+            yield Problem(*json.loads(text))
         return
     # Of duplicates, the first location is reported, whichever was read first.
     by_text: dict[str, str] = {}

@@ -103,11 +103,11 @@ def _is_stream(job: Document) -> bool:
 
 
 def _datasets(events: list[Document], part: str) -> dict[DatasetKey, Document]:
-    found: dict[DatasetKey, list[Document]] = {}
+    documents: dict[DatasetKey, list[Document]] = {}
     for event in events:
-        for each in event.get(part) or ():
-            found.setdefault((each["namespace"], each["name"]), []).append(each)
-    return {key: _merged_facets(found[key]) for key in sorted(found)}
+        for dataset in event.get(part) or ():
+            documents.setdefault((dataset["namespace"], dataset["name"]), []).append(dataset)
+    return {key: _merged_facets(documents[key]) for key in sorted(documents)}
 
 
 def _merged_facets(parts: Iterable[Document]) -> Document:
