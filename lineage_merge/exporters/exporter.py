@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from lineage_merge.graph_format.elements import Edge, Vertex
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.storage import write_file
 from lineage_merge.model.errors import ConfigError
@@ -192,6 +192,5 @@ def open_text(destination: str | None) -> Iterator[Write]:
 def write_lines(destination: str | None, lines: Iterable[str]) -> None:
     """Write lines, adding line ends. Raises the errors of `open_text`."""
     with open_text(destination) as write:
-        remaining = iter(lines)
-        while batch := list(islice(remaining, _LINES_PER_WRITE)):
+        for batch in batched(lines, _LINES_PER_WRITE):
             write("\n".join(batch) + "\n")

@@ -8,11 +8,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from typing import TypeVar
 
 from lineage_merge.graph_format.elements import JOB, Edge, Vertex, column_order
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
+from lineage_merge.infra.batches import batched, grouped
 from lineage_merge.model.elements import JobKey, dataset_of, structures_of
 from lineage_merge.questions.graph import LineageGraph
 
@@ -21,8 +20,8 @@ EXPOSURE = "exposure"
 _WITHOUT_JOB = (EXPOSURE, *SEMANTIC_LABELS)
 STORED = tuple(label for label in DATASET_LABELS if label != EXPOSURE)
 
-_AT_ONCE = 200
-Element = TypeVar("Element")
+# What is read for so many elements is in memory at once.
+BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def datasets(
     only: Collection[str] | None = None,
 ) -> Iterator[DatasetLineage]:
     """Yield datasets with these labels, by id (`only`: of these ids)."""
-    for batch in batches(_selected(graph.ids(labels, environment, dag), only)):
+    for batch in batched(_selected(graph.ids(labels, environment, dag), only), BATCH):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, None)
         writers = _writers(graph, batch)
@@ -110,10 +109,9 @@ def checked_datasets(
     graph: LineageGraph, environment: str | None = None, dag: str | None = None
 ) -> Iterator[CheckedDataset]:
     """Yield the datasets that assertions (of `dag`) check, by id."""
-    targets: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for assertion, target in sorted(graph.pairs(["checks"], environment, dag)):
-        targets[dataset_of(target)].append((assertion, target))
-    for batch in batches(sorted(targets)):
+    checks = sorted(graph.pairs(["checks"], environment, dag))
+    targets = grouped((dataset_of(target), (assertion, target)) for assertion, target in checks)
+    for batch in batched(sorted(targets), BATCH):
         known = read_schemas(graph, batch)
         ids = {assertion for dataset in batch for assertion, _ in targets[dataset]}
         assertions = {vertex.id: vertex for vertex in graph.vertices(sorted(ids))}
@@ -146,7 +144,7 @@ def jobs(
     only: Collection[str] | None = None,
 ) -> Iterator[JobLineage]:
     """Yield jobs by id, then the jobs of exposures, by id of the exposure (`only`: of these ids)."""
-    for batch in batches(_selected(graph.ids([JOB], environment, dag), only)):
+    for batch in batched(_selected(graph.ids([JOB], environment, dag), only), BATCH):
         at = {vertex.id: vertex for vertex in graph.vertices(batch)}
         written = graph.edges_from(at, ["writes"], dag)
         flows = _flows(graph, read_schemas(graph, {edge.to_id for edge in written}), dag)
@@ -158,7 +156,7 @@ def jobs(
             job_key = _key(at[identifier].dags[0], at[identifier].properties)
             of_job = (_flow(target, flows[target][job_key]) for target in sorted(targets[identifier]))
             yield _job(at[identifier].environment, job_key, at[identifier], of_job)
-    for batch in batches(_selected(graph.ids(_WITHOUT_JOB, environment, dag), only)):
+    for batch in batched(_selected(graph.ids(_WITHOUT_JOB, environment, dag), only), BATCH):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, dag)
         for identifier in filter(known.__contains__, batch):
@@ -170,9 +168,7 @@ def read_schemas(graph: LineageGraph, ids: Iterable[str]) -> dict[str, DatasetSc
     """Return datasets with their columns, by id; missing ones are omitted."""
     vertices = {vertex.id: vertex for vertex in graph.vertices(sorted(ids))}
     owned = {edge.to_id for edge in graph.edges_below(vertices, ["has_column"])}  # an edge for each DAG
-    columns: dict[str, list[Vertex]] = defaultdict(list)
-    for column in graph.vertices(sorted(owned)):
-        columns[dataset_of(column.id)].append(column)
+    columns = grouped((dataset_of(column.id), column) for column in graph.vertices(sorted(owned)))
     for of_dataset in columns.values():
         of_dataset.sort(key=partial(column_order, {column.id: column for column in of_dataset}))
     return {dataset: DatasetSchema(vertex, tuple(columns[dataset])) for dataset, vertex in vertices.items()}
@@ -207,9 +203,8 @@ def _key(dag: str, properties: Mapping[str, str], name: str = "name") -> _Key:
 
 
 def _flow(target: str, edges: Iterable[Edge]) -> Flow:
-    by_label: dict[str, list[Edge]] = defaultdict(list)
-    for edge in sorted(edges, key=lambda edge: (edge.from_id, edge.to_id, edge.id)):
-        by_label[edge.label].append(edge)
+    in_order = sorted(edges, key=lambda edge: (edge.from_id, edge.to_id, edge.id))
+    by_label = grouped((edge.label, edge) for edge in in_order)
     labels = ("feeds", "feeds_column", "influences")
     return Flow(target, *(tuple(by_label[label]) for label in labels))
 
@@ -221,10 +216,3 @@ def _job(environment: str, key: _Key, vertex: Vertex | None, flows: Iterable[Flo
 
 def _selected(ids: Iterable[str], only: Collection[str] | None) -> list[str]:
     return sorted(ids if only is None else (identifier for identifier in ids if identifier in only))
-
-
-def batches(elements: Iterable[Element]) -> Iterator[list[Element]]:
-    """Yield elements in lists that are small enough to keep what is read for them in memory."""
-    remaining = iter(elements)
-    while batch := list(islice(remaining, _AT_ONCE)):
-        yield batch

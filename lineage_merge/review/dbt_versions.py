@@ -3,7 +3,7 @@
 Of a large project, only the changed entries, what they read and what reads them are translated.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Element, Problem
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.sources.dbt.assertion_elements import assertion_elements
 from lineage_merge.sources.dbt.catalog import Catalog
@@ -127,8 +128,8 @@ def changed_entries(before: Manifest, after: Manifest) -> ChangedEntries:
     for parent, readers in children.items():
         for child in readers:
             parents.setdefault(child, set()).add(parent)
-    affected = closure(changed, children)
-    return ChangedEntries(changed, affected, closure(affected, parents))
+    affected = reachable(changed, children)
+    return ChangedEntries(changed, affected, reachable(affected, parents))
 
 
 def readers_of(*manifests: Manifest) -> dict[str, set[str]]:
@@ -139,17 +140,6 @@ def readers_of(*manifests: Manifest) -> dict[str, set[str]]:
             for parent in node.parents:
                 readers.setdefault(parent, set()).add(unique_id)
     return readers
-
-
-def closure(start: Iterable[str], following: Mapping[str, Set[str]]) -> set[str]:
-    """Return everything that is reached from `start`, and `start` itself."""
-    reached = set(start)
-    waiting = list(reached)
-    while waiting:
-        new = following.get(waiting.pop(), set()) - reached
-        reached |= new
-        waiting += new
-    return reached
 
 
 def version_of(file: DbtFile, scope: ReviewScope, only: Set[str]) -> DbtVersion:

@@ -15,6 +15,7 @@ from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.version import __version__
 from lineage_merge.questions.fields import row_as_json
+from lineage_merge.questions.formats.describe import counted, first_names
 from lineage_merge.questions.formats.diagrams import mermaid
 from lineage_merge.questions.impact_question import impact_as_json
 from lineage_merge.questions.policies.reports import SCHEMA
@@ -148,11 +149,8 @@ def _reach(result: ReviewResult) -> str:
     numbers: Counter[str] = Counter(kind for kind, _ in affected)
     numbers["test"] = len({test.vertex.id for assessed in result.findings for test in assessed.tests})
     numbers["DAG"] = len({dag for assessed in result.findings for dag in assessed.dags})
-    shown = [
-        f"{numbers[noun]:,} {noun}{'' if numbers[noun] == 1 else 's'}"
-        for noun in ("dataset", "exposure", "test", "DAG")
-        if numbers[noun]
-    ]
+    nouns = ("dataset", "exposure", "test", "DAG")
+    shown = [counted(numbers[noun], noun) for noun in nouns if numbers[noun]]
     return f" · affected: {', '.join(shown)}"
 
 
@@ -215,9 +213,7 @@ def _in_table(text: str) -> str:
 
 
 def _names(names: Iterable[str]) -> str:
-    different = list(dict.fromkeys(names))
-    shown = ", ".join(map(code, different[:_MAX_NAMES]))
-    return f"{shown} and {len(different) - _MAX_NAMES:,} more" if different[_MAX_NAMES:] else shown
+    return first_names([*map(code, dict.fromkeys(names))], _MAX_NAMES)
 
 
 def _one_line(text: str) -> str:

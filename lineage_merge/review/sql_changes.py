@@ -29,7 +29,6 @@ EXPRESSION_CHANGED = "expression changed"
 COLUMNS_UNKNOWN = "columns unknown"
 READER_BREAKS = "reader breaks"
 
-_DESCRIBED = ("write_mode", "transformation", "expression")
 _LINEAGE = ("feeds", "feeds_column", "influences")
 # Prefixes of notes on statements that will fail.
 _ERROR_NOTES = (notes.MISSING_COLUMNS, notes.WRONG_COLUMN_COUNT)

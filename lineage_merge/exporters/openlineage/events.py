@@ -39,11 +39,11 @@ from openlineage.client.facet_v2 import (
 from lineage_merge.exporters.changed_elements import changed_elements
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import (
+    BATCH,
     DatasetCheck,
     DatasetSchema,
     Flow,
     JobLineage,
-    batches,
     checked_datasets,
     jobs,
     read_schemas,
@@ -51,6 +51,7 @@ from lineage_merge.exporters.graph_batches import (
 from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, moment, of_dataset
 from lineage_merge.graph_format.elements import Vertex, name_parts, title_of_id
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.infra.batches import batched, grouped
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.times import utc_moment
 from lineage_merge.questions.graph import LineageGraph
@@ -79,7 +80,7 @@ def job_events(export: Export) -> Iterator[Event]:
 
 def _events_of(graph: LineageGraph, lineage: Iterable[JobLineage], export: Export) -> Iterator[Event]:
     """Yield the events of jobs; what many of them read is read once for a batch of jobs."""
-    for batch in batches(lineage):
+    for batch in batched(lineage, BATCH):
         flows = [flow for job in batch for flow in job.flows]
         known = read_schemas(graph, {end for flow in flows for end in (*flow.sources, flow.target)})
         columns = {vertex.id: vertex for vertex in graph.vertices(sorted(ends(flows)))}
@@ -92,9 +93,7 @@ def _events_of_job(
 ) -> Iterator[Event]:
     name = f"{job.dag}.{job.key.job_type}.{job.key.name}"
     namespace = export.settings.get("namespace") or job.environment
-    groups: dict[tuple[str, ...], list[Flow]] = defaultdict(list)
-    for flow in job.flows:
-        groups[flow.sources].append(flow)
+    groups = grouped((flow.sources, flow) for flow in job.flows)
 
     def event(flows: Sequence[Flow], named: Job, parent: parent_run.ParentRunFacet | None = None) -> Event:
         sources = sorted({source for flow in flows for source in flow.sources})

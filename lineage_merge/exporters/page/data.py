@@ -38,6 +38,7 @@ from lineage_merge.graph_format.elements import (
     name_parts,
     title_of_id,
 )
+from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.elements import dataset_of, structures_of
@@ -190,13 +191,13 @@ def near_miss(miss: NearMiss | Dismissed) -> dict[str, Any]:
 
 
 def _columns(graph: Subgraph) -> dict[str, list[Vertex]]:
-    held: defaultdict[str, list[Vertex]] = defaultdict(list)
-    for vertex in graph.vertices.values():
-        if vertex.label == COLUMN and dataset_of(vertex.id) in graph.vertices:
-            held[dataset_of(vertex.id)].append(vertex)
-    for columns in held.values():
-        columns.sort(key=partial(column_order, graph.vertices))
-    return {dataset: columns for dataset, columns in held.items() if graph.vertices[dataset].is_dataset}
+    vertices = graph.vertices
+    held = grouped((dataset_of(vertex.id), vertex) for vertex in vertices.values() if vertex.label == COLUMN)
+    return {
+        dataset: sorted(columns, key=partial(column_order, vertices))
+        for dataset, columns in held.items()
+        if dataset in vertices and vertices[dataset].is_dataset
+    }
 
 
 def _dataset(

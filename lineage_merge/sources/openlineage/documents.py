@@ -5,15 +5,15 @@ https://openlineage.io/docs/spec/facets (`openlineage.schema.json` has the parts
 large facets, such as Spark's logical plan, are reduced before Spark shuffles them.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 from lineage_merge.infra.document_decoder import DocumentDecoder
+from lineage_merge.infra.json_schema import load_schema
 from lineage_merge.model.elements import Problem
+from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 
 Document = dict[str, Any]
 Kind = Literal["RunEvent", "JobEvent", "DatasetEvent"]
@@ -23,10 +23,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @cache
 def _schema() -> Mapping[str, Any]:
-    loaded: Mapping[str, Any] = json.loads(
-        files(__package__).joinpath("openlineage.schema.json").read_text(encoding="utf-8")
-    )
-    return loaded
+    return load_schema(__package__, "openlineage.schema.json")
 
 
 @cache
@@ -106,8 +103,8 @@ _MAX_LENGTH = 300
 
 def owners_of(facets: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names in the `ownership` facet of a job or dataset."""
-    stated = listed(mapping(facets.get("ownership")).get("owners"))
-    return tuple(sorted({name for owner in stated if (name := text(mapping(owner).get("name")))}))
+    stated = as_list(as_mapping(facets.get("ownership")).get("owners"))
+    return tuple(sorted({name for owner in stated if (name := text(as_mapping(owner).get("name")))}))
 
 
 def tags_of(facets: Mapping[str, Any]) -> tuple[str, ...]:
@@ -135,7 +132,7 @@ def _tags(facets: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
     Airflow repeats the tag of a DAG as its value.
     """
-    for tag in map(mapping, listed(mapping(facets.get("tags")).get("tags"))):
+    for tag in map(as_mapping, as_list(as_mapping(facets.get("tags")).get("tags"))):
         key, value = text(tag.get("key")), text(tag.get("value"))
         if key:
             yield (
@@ -146,14 +143,4 @@ def _tags(facets: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def text(value: Any) -> str:
     """Return a text, bounded; "" for anything else."""
-    return value.strip()[:_MAX_LENGTH] if isinstance(value, str) else ""
-
-
-def listed(value: Any) -> list[Any]:
-    """Return a list; an empty one for anything else."""
-    return value if isinstance(value, list) else []
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """Return a JSON object; an empty one for anything else."""
-    return value if isinstance(value, Mapping) else {}
+    return as_text(value)[:_MAX_LENGTH]

@@ -24,6 +24,7 @@ from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import cut, reason
 from lineage_merge.column_lineage.transformations import lineage_elements
+from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.statement_names import DatasetNames, key_of
@@ -245,10 +246,7 @@ def _fits(columns: set[str], table: EventTable, known: set[str]) -> bool:
 
 def _together(tables: Sequence[EventTable]) -> Relation:
     """Return a relation with the columns of all tables; a name that several have has no origin."""
-    owners: dict[str, list[tuple[EventTable, str]]] = {}
-    for table in tables:
-        for name in table.columns:
-            owners.setdefault(fold(name), []).append((table, name))
+    owners = grouped((fold(name), (table, name)) for table in tables for name in table.columns)
     items = [
         NamedColumn(
             of_name[0][1],

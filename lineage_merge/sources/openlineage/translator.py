@@ -24,6 +24,7 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.naming import redact
+from lineage_merge.sources.json_values import as_list, as_mapping
 from lineage_merge.sources.openlineage import airflow_tasks
 from lineage_merge.sources.openlineage.changed_rows import changed_rows
 from lineage_merge.sources.openlineage.datasets import (
@@ -34,7 +35,7 @@ from lineage_merge.sources.openlineage.datasets import (
     stored,
     stored_table,
 )
-from lineage_merge.sources.openlineage.documents import Document, listed, mapping, sets_of, text
+from lineage_merge.sources.openlineage.documents import Document, sets_of, text
 from lineage_merge.sources.openlineage.field_paths import input_fields, known_fields, with_field_paths
 from lineage_merge.sources.openlineage.jobs import JobRun, is_airflow, job_of
 from lineage_merge.sources.openlineage.row_operations import outputs, row_operation
@@ -83,7 +84,7 @@ def rows_written(run: Run, key: DatasetKey) -> int | None:
 def version_written(run: Run, key: DatasetKey) -> str | None:
     """Return one of the run's targets with its version after the write, if reported: ``db.orders@4``."""
     facets = outputs(run)[key].get("facets") or {}
-    version = text(mapping(facets.get("version")).get("datasetVersion"))
+    version = text(as_mapping(facets.get("version")).get("datasetVersion"))
     if not version:
         return None
     table = stored_table(outputs(run)[key], reference(*key))
@@ -286,9 +287,9 @@ def assertions(run: Run) -> Iterator[Element]:
 def _of_datasets(run: Run) -> Iterator[Assertion]:
     for key, dataset in (*run.inputs.items(), *run.outputs.items()):
         for group in ("inputFacets", "facets"):
-            facets = mapping(dataset.get(group))
-            for assertion in listed(mapping(facets.get("dataQualityAssertions")).get("assertions")):
-                yield from _assertion(run, key, mapping(assertion))
+            facets = as_mapping(dataset.get(group))
+            for assertion in as_list(as_mapping(facets.get("dataQualityAssertions")).get("assertions")):
+                yield from _assertion(run, key, as_mapping(assertion))
 
 
 def _of_run(run: Run, known: Set[str]) -> Iterator[Assertion]:
@@ -296,8 +297,8 @@ def _of_run(run: Run, known: Set[str]) -> Iterator[Assertion]:
     if len(run.inputs) != 1:
         return
     (key,) = run.inputs
-    for test in map(mapping, listed(mapping(run.facets.get("test")).get("tests"))):
-        tested = mapping(test.get("params"))
+    for test in map(as_mapping, as_list(as_mapping(run.facets.get("test")).get("tests"))):
+        tested = as_mapping(test.get("params"))
         table = text(tested.get("tested_table"))
         success = {"pass": True, "fail": False}.get(text(test.get("status")).lower())
         if text(test.get("name")) in known or not f".{key[1]}".lower().endswith(
