@@ -101,6 +101,4 @@ class _ComparedContent:
 
 
 def _different(old: Mapping[str, set[Any]], new: Mapping[str, set[Any]]) -> frozenset[str]:
-    return frozenset(
-        identifier for identifier in old.keys() | new.keys() if old.get(identifier) != new.get(identifier)
-    )
+    return frozenset(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))

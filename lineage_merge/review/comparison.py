@@ -185,9 +185,8 @@ class Columns:
 
     def expression(self, key: str) -> str:
         """Return the expressions that a column is computed by."""
-        return " | ".join(
-            sorted({entry.expression for entry in self.signatures.get(key, ()) if entry.expression})
-        )
+        expressions = {entry.expression for entry in self.signatures.get(key, ())}
+        return " | ".join(sorted(expressions - {""}))
 
     def inputs(self, key: str) -> str:
         """Return the columns that a column is computed from."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage_merge.infra import storage
+from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.model.graph_walks import reachable
@@ -142,22 +143,17 @@ def _needed(base: _Json, head: _Json) -> set[str]:
         for document in documents
     )
     changed = {identifier for identifier in {*old, *new} if old.get(identifier) != new.get(identifier)}
-    parents: dict[str, set[str]] = {}
-    children: dict[str, set[str]] = {}
-    tests: dict[str, set[str]] = {}
-    for child, parent in (*_stated(old), *_mapped(base), *_stated(new), *_mapped(head)):
-        if child.startswith("test."):
-            tests.setdefault(child, set()).add(parent)
-        else:
-            parents.setdefault(child, set()).add(parent)
-            children.setdefault(parent, set()).add(child)
+    links = {*_stated(old), *_mapped(base), *_stated(new), *_mapped(head)}
+    tests = grouped((child, parent) for child, parent in links if child.startswith("test."))
+    parents = grouped((child, parent) for child, parent in links if child not in tests)
+    children = grouped((parent, child) for child, parent in links if child not in tests)
     # A changed test changes what it checks.
     changed |= {parent for identifier in changed for parent in tests.get(identifier, ())}
     units = [as_mapping(document.get(_UNIT_TESTS)) for document in documents]
     if units[0] != units[1]:
         changed |= {parent for unit in units for _, parent in _stated(unit)}
     needed = reachable(reachable(changed, children), parents)
-    own_tests = {test for test, checked in tests.items() if not checked.isdisjoint(needed)}
+    own_tests = {test for test, checked in tests.items() if not needed.isdisjoint(checked)}
     return needed | own_tests | {parent for test in own_tests for parent in tests[test]}
 
 

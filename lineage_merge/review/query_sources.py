@@ -147,9 +147,7 @@ class QuerySources:
     def is_ambiguous(self, column: exp.Column) -> bool:
         """Return whether the SELECT of a column reads a relation more than once."""
         select = column.find_ancestor(exp.Select)
-        return isinstance(select, exp.Select) and any(
-            "#" in source for source in self._scope(select).values()
-        )
+        return isinstance(select, exp.Select) and "#" in "".join(self._scope(select).values())
 
     def places(self) -> Iterator[tuple[exp.Select, SelectPlace]]:
         """Yield the SELECTs from which the statement's rows come, each once."""

@@ -275,9 +275,8 @@ def _diagram(result: ReviewResult) -> str:
 
 def _styles(result: ReviewResult, part: Subgraph) -> Iterator[str]:
     """Yield lines that mark what is changed (thick) and what breaks (red)."""
-    changed = {
-        dataset_of(assessed.dependents.changed.id) for assessed in result.findings if assessed.dependents
-    }
+    dependents = (assessed.dependents for assessed in result.findings if assessed.dependents)
+    changed = {dataset_of(of_one.changed.id) for of_one in dependents}
     broken = {element.vertex.id for assessed in result.findings for element in assessed.broken}
     for number, identifier in enumerate(part.vertices):
         if identifier in changed:

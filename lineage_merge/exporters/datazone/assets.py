@@ -106,21 +106,17 @@ class Names:
             facets = dataset.get("facets", {})
             if lineage := facets.get("columnLineage"):
                 fields = {
-                    column: {**value, "inputFields": [renamed(source) for source in value["inputFields"]]}
+                    column: {**value, "inputFields": [*map(renamed, value["inputFields"])]}
                     for column, value in lineage["fields"].items()
                 }
-                rows = (
-                    {"dataset": [renamed(source) for source in lineage["dataset"]]}
-                    if "dataset" in lineage
-                    else {}
-                )
+                rows = {"dataset": [*map(renamed, lineage["dataset"])]} if "dataset" in lineage else {}
                 facets = {**facets, "columnLineage": {**lineage, "fields": fields, **rows}}
             return renamed({**dataset, "facets": facets})
 
         return {
             **event,
-            "inputs": [renamed(dataset) for dataset in event.get("inputs", ())],
-            "outputs": [output(dataset) for dataset in event.get("outputs", ())],
+            "inputs": [*map(renamed, event.get("inputs", ()))],
+            "outputs": [*map(output, event.get("outputs", ()))],
         }
 
     def _named(self, dataset: Json) -> tuple[str, str]:

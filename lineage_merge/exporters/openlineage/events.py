@@ -171,11 +171,7 @@ def _job_kind(job: JobLineage, known: Mapping[str, DatasetSchema]) -> str:
 
 
 def _of_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
-    facets: dict[str, JobFacet] = {
-        "jobType": job_type_job.JobTypeJobFacet(
-            processingType="BATCH", integration=job.key.job_type.upper(), jobType=kind, producer=PRODUCER
-        )
-    }
+    facets: dict[str, JobFacet] = {"jobType": _job_type(job.key.job_type, kind)}
     properties = job.vertex.properties if job.vertex else {}
     if properties.get("owners"):
         owners = [ownership_job.Owner(owner) for owner in properties["owners"]]
@@ -184,6 +180,12 @@ def _of_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
         tags = [tags_job.TagsJobFacetFields(tag, "true") for tag in properties["tags"]]
         facets["tags"] = tags_job.TagsJobFacet(tags=tags, producer=PRODUCER)
     return facets
+
+
+def _job_type(job_type: str, kind: str) -> JobFacet:
+    return job_type_job.JobTypeJobFacet(
+        processingType="BATCH", integration=job_type.upper(), jobType=kind, producer=PRODUCER
+    )
 
 
 def _output(flow: Flow, known: Mapping[str, DatasetSchema], columns: Mapping[str, Vertex]) -> OutputDataset:
@@ -260,17 +262,7 @@ def check_events(export: Export) -> Iterator[RunEvent]:
         title = title_of_id(dataset.id)
         # Tables of two clusters may have the same name.
         shown = title if titles[title] == 1 else f"{namespace}|{name}"
-        groups: dict[tuple[str, str, int], list[DatasetCheck]] = defaultdict(list)
-        same: Counter[tuple[str, ...]] = Counter()
-        for check in checked.checks:
-            if "status" in check.assertion.properties and "last_run_at" in check.assertion.properties:
-                dag = check.assertion.dags[0]  # an assertion belongs to one DAG, which is part of its id
-                job_type = str(check.assertion.properties.get("job_type", ""))
-                # Two jobs may have the same check, with different results.
-                shown_check = dag, job_type, *_shown(check)
-                groups[dag, job_type, same[shown_check]].append(check)
-                same[shown_check] += 1
-        for (dag, job_type, number), checks in sorted(groups.items()):
+        for (dag, job_type, number), checks in sorted(_by_event(checked.checks).items()):
             at = max(check.assertion.properties["last_run_at"] for check in checks)
             ended = utc_moment(at)
             if ended is None:
@@ -278,14 +270,7 @@ def check_events(export: Export) -> Iterator[RunEvent]:
             job = Job(
                 export.settings.get("namespace") or dataset.environment,
                 f"{dag}.{job_type}.{shown}.test{number + 1 if number else ''}",
-                {
-                    "jobType": job_type_job.JobTypeJobFacet(
-                        processingType="BATCH",
-                        integration=job_type.upper(),
-                        jobType="TEST",
-                        producer=PRODUCER,
-                    )
-                },
+                {"jobType": _job_type(job_type, "TEST")},
             )
             facet = data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(
                 assertions=[_assertion(check) for check in checks], producer=PRODUCER
@@ -305,6 +290,21 @@ def check_events(export: Export) -> Iterator[RunEvent]:
                 outputs=[],
                 producer=PRODUCER,
             )
+
+
+def _by_event(checks: Iterable[DatasetCheck]) -> dict[tuple[str, str, int], list[DatasetCheck]]:
+    """Return the checks that have a result, by DAG, type of job, and number of the event."""
+    groups: dict[tuple[str, str, int], list[DatasetCheck]] = defaultdict(list)
+    same: Counter[tuple[str, ...]] = Counter()
+    for check in checks:
+        if "status" in check.assertion.properties and "last_run_at" in check.assertion.properties:
+            dag = check.assertion.dags[0]  # an assertion belongs to one DAG, which is part of its id
+            job_type = str(check.assertion.properties.get("job_type", ""))
+            # Two jobs may have the same check, with different results.
+            shown_check = dag, job_type, *_shown(check)
+            groups[dag, job_type, same[shown_check]].append(check)
+            same[shown_check] += 1
+    return groups
 
 
 def _run_id(*parts: object) -> str:

@@ -16,10 +16,10 @@ else null.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 from lineage_merge.exporters.page.data import NO_USAGE, page_data, safe, safe_id
 from lineage_merge.graph_format.elements import Subgraph, name_of_id
@@ -29,6 +29,7 @@ from lineage_merge.questions.lineage_changes import ACTIONS, KINDS, Change
 from lineage_merge.questions.staleness import Freshness
 from lineage_merge.questions.usage import Usage
 
+Key = TypeVar("Key", bound=Hashable)
 # Of rows: how many positions identify a row (the rest are values), and which are ends or a job.
 _IDENTITY = {"feeds": 3, "column_feeds": 5, "influences": 4, "writes": 2}
 _JOB_AT = {"feeds": 2, "column_feeds": 4, "influences": 3, "writes": 0}
@@ -167,12 +168,10 @@ class _Combined:
                 self.jobs.add((job["environment"], row["dag"], job["type"], job["name"]), row, moment)
             )
         for name in _IDENTITY:
-            seen: Counter[tuple[int, ...]] = Counter()
-            for row in picture[name]:
-                made = _moved(name, row, places, jobs)
-                key = tuple(made[: _IDENTITY[name]])
-                self.lists[name].add((key, seen[key]), made, moment)
-                seen[key] += 1
+            moved = [_moved(name, row, places, jobs) for row in picture[name]]
+            keys = _numbered(tuple(made[: _IDENTITY[name]]) for made in moved)
+            for key, made in zip(keys, moved, strict=True):
+                self.lists[name].add(key, made, moment)
         for row in picture["assertions"]:
             made = [*row]
             made[6] = [
@@ -239,13 +238,15 @@ def _moved(
 
 def _column_keys(rows: Iterable[Sequence[Any]]) -> list[tuple[str, int]]:
     """Return what identifies columns: the name without its case, as in ids."""
-    seen: Counter[str] = Counter()
-    keys = []
-    for row in rows:
-        name = row[0].lower()
-        keys.append((name, seen[name]))
-        seen[name] += 1
-    return keys
+    return [*_numbered(row[0].lower() for row in rows)]
+
+
+def _numbered(keys: Iterable[Key]) -> Iterator[tuple[Key, int]]:
+    """Yield keys with the number of equal ones before them."""
+    seen: Counter[Key] = Counter()
+    for key in keys:
+        yield key, seen[key]
+        seen[key] += 1
 
 
 def _column_order(newest_first: Iterable[dict[str, Any]]) -> dict[str, dict[Hashable, int]]:

@@ -52,9 +52,7 @@ def review_data(
         **_with_facts(graph, change, expectations),
         "review": {
             "base": safe(base),
-            "findings": [
-                _finding(assessed, place) for assessed, place in zip(result.findings, places, strict=True)
-            ],
+            "findings": [*map(_finding, result.findings, places)],
             "added": [_element(vertex) for vertex in added if vertex.is_dataset or vertex.label == COLUMN],
             "edges": [*_edges(graph, change)] if change else [],
             "notes": [*map(safe, result.notes)],

@@ -72,11 +72,8 @@ def _violations(check: PolicyCheck) -> Iterator[Topic]:
 
 def _carriers(carried: PropagatedTags) -> Iterator[Topic]:
     for tag in sorted({carrier.tag for carrier in carried.carriers}):
-        ids = tuple(
-            dataset_of(carrier.id)
-            for carrier in carried.carriers
-            if carrier.tag == tag and not carrier.by_rows
-        )
+        carriers = (carrier for carrier in carried.carriers if carrier.tag == tag and not carrier.by_rows)
+        ids = tuple(dataset_of(carrier.id) for carrier in carriers)
         yield Topic(f"carries-{tag}", f"carry {tag}", "note", ids)
 
 
