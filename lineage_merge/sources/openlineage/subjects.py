@@ -22,9 +22,8 @@ from lineage_merge.sources.openlineage.runs import Run, combine_events
 PROBLEM = "problem"
 RUN = "RunEvent"
 
-
 SubjectKey = tuple[str, str]  # type of the events, and what they are about
-Event = tuple[str, str]  # text and location
+LocatedText = tuple[str, str]  # text of an event, and its location
 
 
 class Subject(NamedTuple):
@@ -32,7 +31,7 @@ class Subject(NamedTuple):
 
     kind: str
     subject: str
-    events: frozenset[Event]
+    events: frozenset[LocatedText]
 
     def run(self) -> Run:
         """Return the run that the events are about."""
@@ -63,7 +62,7 @@ def read_subjects(engine: Engine, parts: list[Slice]) -> Rows[Subject]:
     return distinct.map(lambda subject: Subject(*subject[0], frozenset(subject[1])))
 
 
-def events_by_subject(part: Slice) -> Iterator[tuple[SubjectKey, Event]]:
+def events_by_subject(part: Slice) -> Iterator[tuple[SubjectKey, LocatedText]]:
     """Yield the events of a slice, reduced to what is read, and its problems."""
     for read in files.events(part):
         if isinstance(read, Problem):
@@ -81,10 +80,10 @@ def events_by_subject(part: Slice) -> Iterator[tuple[SubjectKey, Event]]:
         yield (kind, subject), (json.dumps(cut_down(event), sort_keys=True), location)
 
 
-def _only(event: Event) -> set[Event]:
+def _only(event: LocatedText) -> set[LocatedText]:
     return {event}
 
 
-def _added(events: set[Event], event: Event) -> set[Event]:
+def _added(events: set[LocatedText], event: LocatedText) -> set[LocatedText]:
     events.add(event)
     return events
