@@ -8,16 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_merge.exporters.graph_batches import EXPOSURE
+from lineage_merge.exporters.graph_batches import WITHOUT_JOB
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, compared_values
-from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import JobKey, dataset_of, job_id
 from lineage_merge.questions.graph import LineageGraph
 
 _LINEAGE = ("feeds", "feeds_column", "influences")
 _LABELS = (*DATASET_LABELS, COLUMN, JOB, *_LINEAGE, "writes")
-# What no job writes is a job of its own in catalogs.
-_WITHOUT_JOB = (EXPOSURE, *SEMANTIC_LABELS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class _ComparedContent:
             if isinstance(element, Edge):
                 content._add_edge(element, without_job)
                 continue
-            if element.label in _WITHOUT_JOB:
+            if element.label in WITHOUT_JOB:
                 without_job.add(element.id)
             content._add_vertex(element)
         return content
@@ -86,7 +84,7 @@ class _ComparedContent:
             self.datasets[dataset_of(vertex.id)].add(values)
             return
         (self.jobs if vertex.label == JOB else self.datasets)[vertex.id].add(values)
-        if vertex.label in _WITHOUT_JOB:
+        if vertex.label in WITHOUT_JOB:
             self.jobs[vertex.id].add(values)
 
     def _add_edge(self, edge: Edge, without_job: set[str]) -> None:

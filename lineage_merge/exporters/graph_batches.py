@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from lineage_merge.graph_format.elements import JOB, Edge, Vertex, column_order
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
@@ -17,7 +18,7 @@ from lineage_merge.questions.graph import LineageGraph
 
 EXPOSURE = "exposure"
 # What no job writes: its incoming edges have the name of a job that never runs.
-_WITHOUT_JOB = (EXPOSURE, *SEMANTIC_LABELS)
+WITHOUT_JOB = (EXPOSURE, *SEMANTIC_LABELS)
 STORED = tuple(label for label in DATASET_LABELS if label != EXPOSURE)
 
 # What is read for so many elements is in memory at once.
@@ -99,10 +100,9 @@ def datasets(
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, None)
         writers = _writers(graph, batch)
-        for identifier in batch:
-            if identifier in known:  # it may have been deleted meanwhile
-                edges = [edge for by_job in flows[identifier].values() for edge in by_job]
-                yield DatasetLineage(known[identifier], _flow(identifier, edges), writers[identifier])
+        for identifier in filter(known.__contains__, batch):  # others have been deleted meanwhile
+            edges = chain.from_iterable(flows[identifier].values())
+            yield DatasetLineage(known[identifier], _flow(identifier, edges), writers[identifier])
 
 
 def checked_datasets(
@@ -156,7 +156,7 @@ def jobs(
             job_key = _key(at[identifier].dags[0], at[identifier].properties)
             of_job = (_flow(target, flows[target][job_key]) for target in sorted(targets[identifier]))
             yield _job(at[identifier].environment, job_key, at[identifier], of_job)
-    for batch in batched(_selected(graph.ids(_WITHOUT_JOB, environment, dag), only), BATCH):
+    for batch in batched(_selected(graph.ids(WITHOUT_JOB, environment, dag), only), BATCH):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, dag)
         for identifier in filter(known.__contains__, batch):
@@ -189,10 +189,9 @@ def _flows(
 ) -> dict[str, dict[_Key, list[Edge]]]:
     """Return the incoming edges of datasets, by dataset and job."""
     flows: dict[str, dict[_Key, list[Edge]]] = defaultdict(lambda: defaultdict(list))
-    for edge in graph.edges_to(known, ["feeds", "influences"], dag):
-        flows[edge.to_id][_key(edge.properties.get("dag_name", ""), edge.properties, "job_name")].append(edge)
     columns = [column.id for schema in known.values() for column in schema.columns]
-    for edge in graph.edges_to(columns, ["feeds_column"], dag):
+    of_columns = graph.edges_to(columns, ["feeds_column"], dag)
+    for edge in chain(graph.edges_to(known, ["feeds", "influences"], dag), of_columns):
         key = _key(edge.properties.get("dag_name", ""), edge.properties, "job_name")
         flows[dataset_of(edge.to_id)][key].append(edge)
     return flows

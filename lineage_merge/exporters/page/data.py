@@ -157,30 +157,23 @@ def _edges(
     graph: Subgraph, place: Mapping[str, int], column_place: Mapping[str, tuple[int, int]], jobs: _Numbered
 ) -> dict[str, list[Any]]:
     """Return the edges between datasets and columns with these indexes, and what `jobs` write."""
-    feeds: list[list[Any]] = []
-    column_feeds: list[list[Any]] = []
-    influences: list[list[Any]] = []
+    rows: dict[str, list[Any]] = {"feeds": [], "column_feeds": [], "influences": []}
     writes: set[tuple[int, int]] = set()
     for edge in graph.edges:
         if edge.label == "feeds" and edge.from_id in place and edge.to_id in place:
             ends = [place[edge.from_id], place[edge.to_id]]
-            feeds.append([*ends, jobs(*_job_of(edge)), facts(edge.properties, _FEEDS_FACTS)])
+            rows["feeds"].append([*ends, jobs(*_job_of(edge)), facts(edge.properties, _FEEDS_FACTS)])
         elif edge.label == "feeds_column" and edge.from_id in column_place and edge.to_id in column_place:
             how = [_text(edge, "transformation"), redact_sql(str(edge.properties.get("expression", "")))]
             ends = [*column_place[edge.from_id], *column_place[edge.to_id]]
-            column_feeds.append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
+            rows["column_feeds"].append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
         elif edge.label == "influences" and edge.from_id in column_place and edge.to_id in place:
             ends = [*column_place[edge.from_id], place[edge.to_id]]
             how = [_text(edge, "transformation")]
-            influences.append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
+            rows["influences"].append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
         elif edge.label == "writes" and edge.to_id in place:
             writes.add((jobs(*_job_of(edge)), place[edge.to_id]))
-    return {
-        "feeds": feeds,
-        "column_feeds": column_feeds,
-        "influences": influences,
-        "writes": sorted(writes),
-    }
+    return {**rows, "writes": sorted(writes)}
 
 
 def near_miss(miss: NearMiss | Dismissed) -> dict[str, Any]:

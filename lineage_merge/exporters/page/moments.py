@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any
 
 from lineage_merge.exporters.page.data import NO_USAGE, page_data, safe, safe_id
 from lineage_merge.graph_format.elements import Subgraph, name_of_id
@@ -29,7 +29,6 @@ from lineage_merge.questions.lineage_changes import ACTIONS, KINDS, Change
 from lineage_merge.questions.staleness import Freshness
 from lineage_merge.questions.usage import Usage
 
-Key = TypeVar("Key", bound=Hashable)
 # Of rows: how many positions identify a row (the rest are values), and which are ends or a job.
 _IDENTITY = {"feeds": 3, "column_feeds": 5, "influences": 4, "writes": 2}
 _JOB_AT = {"feeds": 2, "column_feeds": 4, "influences": 3, "writes": 0}
@@ -236,14 +235,14 @@ def _moved(
     return made
 
 
-def _column_keys(rows: Iterable[Sequence[Any]]) -> list[tuple[str, int]]:
+def _column_keys(rows: Iterable[Sequence[Any]]) -> list[tuple[Hashable, int]]:
     """Return what identifies columns: the name without its case, as in ids."""
     return [*_numbered(row[0].lower() for row in rows)]
 
 
-def _numbered(keys: Iterable[Key]) -> Iterator[tuple[Key, int]]:
+def _numbered(keys: Iterable[Hashable]) -> Iterator[tuple[Hashable, int]]:
     """Yield keys with the number of equal ones before them."""
-    seen: Counter[Key] = Counter()
+    seen: Counter[Hashable] = Counter()
     for key in keys:
         yield key, seen[key]
         seen[key] += 1

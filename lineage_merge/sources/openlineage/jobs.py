@@ -5,6 +5,7 @@ Spline, so that a job reported by both is one job.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from lineage_merge.model.elements import JobKey
@@ -179,6 +180,5 @@ def _framework(run: Run) -> str:
     return f"{engine.get('name') or ''} {engine.get('version') or ''}".strip()
 
 
-def _facet(run: Run, name: str) -> dict[str, Any]:
-    facet: dict[str, Any] = run.facets.get(name) or {}
-    return facet
+def _facet(run: Run, name: str) -> Mapping[str, Any]:
+    return as_mapping(run.facets.get(name))

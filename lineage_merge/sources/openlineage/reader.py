@@ -15,7 +15,6 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.records import Record
 from lineage_merge.sources.openlineage import files, notices
-from lineage_merge.sources.openlineage.documents import Document
 from lineage_merge.sources.openlineage.events import Context, event_rows, number_of, run_of, without_nested
 from lineage_merge.sources.openlineage.jobs import job_of
 from lineage_merge.sources.openlineage.related_runs import with_related_runs
@@ -120,12 +119,9 @@ def static_elements(subject: Subject, context: Context) -> Iterator[Element]:
             yield Problem(*json.loads(problem))
         return
     # Of duplicates, the first location is reported, whichever was read first.
-    by_text: dict[str, str] = {}
-    for text, location in sorted(subject.events):
-        by_text.setdefault(text, location)
-    documents: list[Document] = [loads(text) for text in by_text]
-    event = newest(documents)
-    location = by_text[json.dumps(event, sort_keys=True)]
+    location_of = dict(sorted(subject.events, reverse=True))
+    event = newest(loads(text) for text in location_of)
+    location = location_of[json.dumps(event, sort_keys=True)]
     if subject.kind == "DatasetEvent":
         yield from translate_dataset(event, location)
         return
