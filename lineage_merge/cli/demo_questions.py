@@ -34,7 +34,9 @@ class DemoQuestion:
     def answer(self, output: str) -> list[str]:
         """Return the first line of the output that each pattern matches, without indentation."""
         lines = output.splitlines()
-        matches = (next((line for line in lines if re.search(each, line)), None) for each in self.patterns)
+        matches = (
+            next((line for line in lines if re.search(pattern, line)), None) for pattern in self.patterns
+        )
         return [" ".join(_BRANCHES.sub("", line).split()) for line in matches if line]
 
     def as_json(self, output: str) -> dict[str, Any]:

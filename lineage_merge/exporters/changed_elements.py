@@ -8,16 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_merge.exporters.graph_batches import EXPOSURE
+from lineage_merge.exporters.graph_batches import WITHOUT_JOB
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, compared_values
-from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
+from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import JobKey, dataset_of, job_id
 from lineage_merge.questions.graph import LineageGraph
 
 _LINEAGE = ("feeds", "feeds_column", "influences")
 _LABELS = (*DATASET_LABELS, COLUMN, JOB, *_LINEAGE, "writes")
-# What no job writes is a job of its own in catalogs.
-_WITHOUT_JOB = (EXPOSURE, *SEMANTIC_LABELS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ def changed_elements(
     before: LineageGraph, after: LineageGraph, environment: str | None = None, dag: str | None = None
 ) -> ChangedElements:
     """Return what differs; with `dag` only elements that had it before or have it now."""
-    old, new = (_ComparedContent.of(each, environment) for each in (before, after))
+    old, new = (_ComparedContent.of(graph, environment) for graph in (before, after))
     labels = [*DATASET_LABELS, JOB]
     wanted = before.ids(labels, environment, dag) | after.ids(labels, environment, dag)
     return ChangedElements(
@@ -69,16 +67,16 @@ class _ComparedContent:
 
     @classmethod
     def of(cls, graph: LineageGraph, environment: str | None) -> "_ComparedContent":
-        found = cls()
+        content = cls()
         without_job: set[str] = set()
-        for each in graph.everything(environment, None, _LABELS):
-            if isinstance(each, Edge):
-                found._add_edge(each, without_job)
+        for element in graph.everything(environment, None, _LABELS):
+            if isinstance(element, Edge):
+                content._add_edge(element, without_job)
                 continue
-            if each.label in _WITHOUT_JOB:
-                without_job.add(each.id)
-            found._add_vertex(each)
-        return found
+            if element.label in WITHOUT_JOB:
+                without_job.add(element.id)
+            content._add_vertex(element)
+        return content
 
     def _add_vertex(self, vertex: Vertex) -> None:
         values = (vertex.id, *sorted(compared_values(vertex).items()))
@@ -86,7 +84,7 @@ class _ComparedContent:
             self.datasets[dataset_of(vertex.id)].add(values)
             return
         (self.jobs if vertex.label == JOB else self.datasets)[vertex.id].add(values)
-        if vertex.label in _WITHOUT_JOB:
+        if vertex.label in WITHOUT_JOB:
             self.jobs[vertex.id].add(values)
 
     def _add_edge(self, edge: Edge, without_job: set[str]) -> None:
@@ -101,4 +99,4 @@ class _ComparedContent:
 
 
 def _different(old: Mapping[str, set[Any]], new: Mapping[str, set[Any]]) -> frozenset[str]:
-    return frozenset(each for each in old.keys() | new.keys() if old.get(each) != new.get(each))
+    return frozenset(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from lineage_merge.graph_format.elements import Edge, Vertex
+from lineage_merge.infra.batches import batched
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.storage import write_file
 from lineage_merge.model.errors import ConfigError
@@ -72,12 +72,12 @@ class Export:
         A concurrent load may write edges whose vertices were read too early.
         """
         vertices: set[str] = set()
-        for each in self.graph.everything(self.environment, self.dag, labels):
-            if isinstance(each, Vertex):
-                vertices.add(each.id)
-                yield each
-            elif each.from_id in vertices and each.to_id in vertices:
-                yield each
+        for element in self.graph.everything(self.environment, self.dag, labels):
+            if isinstance(element, Vertex):
+                vertices.add(element.id)
+                yield element
+            elif element.from_id in vertices and element.to_id in vertices:
+                yield element
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,8 @@ def errors_only(*names: str) -> Iterator[None]:
     try:
         yield
     finally:
-        for each, level in zip(loggers, levels, strict=True):
-            each.setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 Write = Callable[[str], None]
@@ -192,6 +192,5 @@ def open_text(destination: str | None) -> Iterator[Write]:
 def write_lines(destination: str | None, lines: Iterable[str]) -> None:
     """Write lines, adding line ends. Raises the errors of `open_text`."""
     with open_text(destination) as write:
-        remaining = iter(lines)
-        while batch := list(islice(remaining, _LINES_PER_WRITE)):
+        for batch in batched(lines, _LINES_PER_WRITE):
             write("\n".join(batch) + "\n")

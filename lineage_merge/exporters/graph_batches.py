@@ -8,21 +8,21 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from typing import TypeVar
+from itertools import chain
 
 from lineage_merge.graph_format.elements import JOB, Edge, Vertex, column_order
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
+from lineage_merge.infra.batches import batched, grouped
 from lineage_merge.model.elements import JobKey, dataset_of, structures_of
 from lineage_merge.questions.graph import LineageGraph
 
 EXPOSURE = "exposure"
 # What no job writes: its incoming edges have the name of a job that never runs.
-_WITHOUT_JOB = (EXPOSURE, *SEMANTIC_LABELS)
+WITHOUT_JOB = (EXPOSURE, *SEMANTIC_LABELS)
 STORED = tuple(label for label in DATASET_LABELS if label != EXPOSURE)
 
-_AT_ONCE = 200
-Element = TypeVar("Element")
+# What is read for so many elements is in memory at once.
+BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +96,26 @@ def datasets(
     only: Collection[str] | None = None,
 ) -> Iterator[DatasetLineage]:
     """Yield datasets with these labels, by id (`only`: of these ids)."""
-    for batch in batches(_selected(graph.ids(labels, environment, dag), only)):
+    for batch in batched(_selected(graph.ids(labels, environment, dag), only), BATCH):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, None)
         writers = _writers(graph, batch)
-        for identifier in batch:
-            if identifier in known:  # it may have been deleted meanwhile
-                edges = [each for by_job in flows[identifier].values() for each in by_job]
-                yield DatasetLineage(known[identifier], _flow(identifier, edges), writers[identifier])
+        for identifier in filter(known.__contains__, batch):  # others have been deleted meanwhile
+            edges = chain.from_iterable(flows[identifier].values())
+            yield DatasetLineage(known[identifier], _flow(identifier, edges), writers[identifier])
 
 
 def checked_datasets(
     graph: LineageGraph, environment: str | None = None, dag: str | None = None
 ) -> Iterator[CheckedDataset]:
     """Yield the datasets that assertions (of `dag`) check, by id."""
-    targets: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for assertion, target in sorted(graph.pairs(["checks"], environment, dag)):
-        targets[dataset_of(target)].append((assertion, target))
-    for batch in batches(sorted(targets)):
+    checks = sorted(graph.pairs(["checks"], environment, dag))
+    targets = grouped((dataset_of(target), (assertion, target)) for assertion, target in checks)
+    for batch in batched(sorted(targets), BATCH):
         known = read_schemas(graph, batch)
         ids = {assertion for dataset in batch for assertion, _ in targets[dataset]}
         assertions = {vertex.id: vertex for vertex in graph.vertices(sorted(ids))}
-        for dataset in (each for each in batch if each in known):
+        for dataset in filter(known.__contains__, batch):
             columns = {column.id: column for column in known[dataset].columns}
             dataset_checks = [
                 DatasetCheck(assertions[assertion], columns.get(target))
@@ -130,11 +128,11 @@ def checked_datasets(
 def _writers(graph: LineageGraph, datasets: Sequence[str]) -> Mapping[str, tuple[Vertex, ...]]:
     edges = graph.edges_to(datasets, ["writes"])
     jobs = {vertex.id: vertex for vertex in graph.vertices(sorted({edge.from_id for edge in edges}))}
-    found: dict[str, set[str]] = defaultdict(set)
+    job_ids: dict[str, set[str]] = defaultdict(set)
     for edge in edges:
-        found[edge.to_id].add(edge.from_id)
+        job_ids[edge.to_id].add(edge.from_id)
     return {
-        dataset: tuple(jobs[job] for job in sorted(found[dataset]) if job in jobs) for dataset in datasets
+        dataset: tuple(jobs[job] for job in sorted(job_ids[dataset]) if job in jobs) for dataset in datasets
     }
 
 
@@ -146,36 +144,34 @@ def jobs(
     only: Collection[str] | None = None,
 ) -> Iterator[JobLineage]:
     """Yield jobs by id, then the jobs of exposures, by id of the exposure (`only`: of these ids)."""
-    for batch in batches(_selected(graph.ids([JOB], environment, dag), only)):
+    for batch in batched(_selected(graph.ids([JOB], environment, dag), only), BATCH):
         at = {vertex.id: vertex for vertex in graph.vertices(batch)}
         written = graph.edges_from(at, ["writes"], dag)
         flows = _flows(graph, read_schemas(graph, {edge.to_id for edge in written}), dag)
         targets: dict[str, set[str]] = defaultdict(set)
         for edge in written:
             targets[edge.from_id].add(edge.to_id)
-        for identifier in (each for each in batch if each in at):
+        for identifier in filter(at.__contains__, batch):
             # A job belongs to one DAG, which is part of its id.
             job_key = _key(at[identifier].dags[0], at[identifier].properties)
             of_job = (_flow(target, flows[target][job_key]) for target in sorted(targets[identifier]))
             yield _job(at[identifier].environment, job_key, at[identifier], of_job)
-    for batch in batches(_selected(graph.ids(_WITHOUT_JOB, environment, dag), only)):
+    for batch in batched(_selected(graph.ids(WITHOUT_JOB, environment, dag), only), BATCH):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, dag)
-        for identifier in (each for each in batch if each in known):
+        for identifier in filter(known.__contains__, batch):
             for job_key, edges in sorted(flows[identifier].items()):
                 yield _job(known[identifier].dataset.environment, job_key, None, [_flow(identifier, edges)])
 
 
 def read_schemas(graph: LineageGraph, ids: Iterable[str]) -> dict[str, DatasetSchema]:
     """Return datasets with their columns, by id; missing ones are omitted."""
-    vertices = {each.id: each for each in graph.vertices(sorted(ids))}
+    vertices = {vertex.id: vertex for vertex in graph.vertices(sorted(ids))}
     owned = {edge.to_id for edge in graph.edges_below(vertices, ["has_column"])}  # an edge for each DAG
-    columns: dict[str, list[Vertex]] = defaultdict(list)
-    for column in graph.vertices(sorted(owned)):
-        columns[dataset_of(column.id)].append(column)
-    for found in columns.values():
-        found.sort(key=partial(column_order, {column.id: column for column in found}))
-    return {each: DatasetSchema(vertex, tuple(columns[each])) for each, vertex in vertices.items()}
+    columns = grouped((dataset_of(column.id), column) for column in graph.vertices(sorted(owned)))
+    for of_dataset in columns.values():
+        of_dataset.sort(key=partial(column_order, {column.id: column for column in of_dataset}))
+    return {dataset: DatasetSchema(vertex, tuple(columns[dataset])) for dataset, vertex in vertices.items()}
 
 
 def with_structures(graph: LineageGraph, ids: Collection[str]) -> dict[str, Vertex]:
@@ -193,10 +189,9 @@ def _flows(
 ) -> dict[str, dict[_Key, list[Edge]]]:
     """Return the incoming edges of datasets, by dataset and job."""
     flows: dict[str, dict[_Key, list[Edge]]] = defaultdict(lambda: defaultdict(list))
-    for edge in graph.edges_to(known, ["feeds", "influences"], dag):
-        flows[edge.to_id][_key(edge.properties.get("dag_name", ""), edge.properties, "job_name")].append(edge)
-    columns = [column.id for each in known.values() for column in each.columns]
-    for edge in graph.edges_to(columns, ["feeds_column"], dag):
+    columns = [column.id for schema in known.values() for column in schema.columns]
+    of_columns = graph.edges_to(columns, ["feeds_column"], dag)
+    for edge in chain(graph.edges_to(known, ["feeds", "influences"], dag), of_columns):
         key = _key(edge.properties.get("dag_name", ""), edge.properties, "job_name")
         flows[dataset_of(edge.to_id)][key].append(edge)
     return flows
@@ -207,9 +202,8 @@ def _key(dag: str, properties: Mapping[str, str], name: str = "name") -> _Key:
 
 
 def _flow(target: str, edges: Iterable[Edge]) -> Flow:
-    by_label: dict[str, list[Edge]] = defaultdict(list)
-    for edge in sorted(edges, key=lambda edge: (edge.from_id, edge.to_id, edge.id)):
-        by_label[edge.label].append(edge)
+    in_order = sorted(edges, key=lambda edge: (edge.from_id, edge.to_id, edge.id))
+    by_label = grouped((edge.label, edge) for edge in in_order)
     labels = ("feeds", "feeds_column", "influences")
     return Flow(target, *(tuple(by_label[label]) for label in labels))
 
@@ -221,10 +215,3 @@ def _job(environment: str, key: _Key, vertex: Vertex | None, flows: Iterable[Flo
 
 def _selected(ids: Iterable[str], only: Collection[str] | None) -> list[str]:
     return sorted(ids if only is None else (identifier for identifier in ids if identifier in only))
-
-
-def batches(elements: Iterable[Element]) -> Iterator[list[Element]]:
-    """Yield elements in lists that are small enough to keep what is read for them in memory."""
-    remaining = iter(elements)
-    while batch := list(islice(remaining, _AT_ONCE)):
-        yield batch

@@ -44,8 +44,8 @@ def send(export: Export) -> ExportResult:
     # Vertices come before edges, so each kind is one group, which is streamed.
     for kind, elements in groupby(export.everything(_LABELS), _kind):
         written[kind] = write_parts(f"{folder}/{kind}", kind, map(_lines, elements), "part-00000")
-    counts: dict[str, int] = {kind: each.elements for kind, each in written.items()}
-    return ExportResult(folder, counts | {"files": sum(each.files for each in written.values())})
+    counts: dict[str, int] = {kind: parts.elements for kind, parts in written.items()}
+    return ExportResult(folder, counts | {"files": sum(parts.files for parts in written.values())})
 
 
 def _kind(element: Vertex | Edge) -> Kind:

@@ -14,6 +14,7 @@ from lineage_merge.graph_format.elements import (
     title_of_id,
     vertex_of_row,
 )
+from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import column_of, dataset_of, dotted, encode
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.effects import Change
@@ -164,10 +165,7 @@ def _written(
     vertices: Iterable[Vertex], owned: Iterable[Edge], own: Sequence[Edge]
 ) -> Iterator[tuple[str, WrittenDataset]]:
     columns = {vertex.id: vertex for vertex in vertices if vertex.label == COLUMN}
-    of_dataset: dict[str, list[Vertex]] = {}
-    for edge in owned:
-        if edge.to_id in columns:
-            of_dataset.setdefault(edge.from_id, []).append(columns[edge.to_id])
+    of_dataset = grouped((edge.from_id, columns[edge.to_id]) for edge in owned if edge.to_id in columns)
     for dataset in sorted({edge.to_id for edge in own if edge.label == "feeds"}):
         feeds, flows, influences = (
             [edge for edge in own if edge.label == label and dataset_of(edge.to_id) == dataset]

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from lineage_merge.column_lineage.sql.tables import fold
+from lineage_merge.infra.batches import grouped
 from lineage_merge.questions.effects import Change
 from lineage_merge.review.clauses import FILTER, GROUPING, JOIN, ComparableQuery, QueryClause
 from lineage_merge.review.findings import Finding, Severity, Subject
@@ -119,9 +120,7 @@ def _unmatched(
         is_open = was == now or not was or not now
         return is_open or was.lstrip("^") not in after.sources or now.lstrip("^") not in before.sources
 
-    candidates: dict[tuple[str, str, str], list[QueryClause]] = {}
-    for clause in sorted((new - old).elements()):
-        candidates.setdefault(_key(clause), []).append(clause)
+    candidates = grouped((_key(clause), clause) for clause in sorted((new - old).elements()))
     removed: list[QueryClause] = []
     for clause in sorted((old - new).elements()):
         alike = candidates.get(_key(clause), [])
@@ -186,13 +185,13 @@ class Columns:
 
     def expression(self, key: str) -> str:
         """Return the expressions that a column is computed by."""
-        return " | ".join(
-            sorted({each.expression for each in self.signatures.get(key, ()) if each.expression})
-        )
+        expressions = {entry.expression for entry in self.signatures.get(key, ())}
+        return " | ".join(sorted(expressions - {""}))
 
     def inputs(self, key: str) -> str:
         """Return the columns that a column is computed from."""
-        names = sorted(f"{self.title_of(each.source)}#{each.column}" for each in self.signatures.get(key, ()))
+        entries = self.signatures.get(key, ())
+        names = sorted(f"{self.title_of(entry.source)}#{entry.column}" for entry in entries)
         return ", ".join(names) or "no column"
 
 

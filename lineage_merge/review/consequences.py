@@ -71,12 +71,12 @@ class GraphLookup:
             return owner
         name = finding.column.lower()
         columns = self.columns(owner.id)
-        found = next((vertex for vertex in columns if vertex.qualified_name.lower() == name), None)
-        structures = [each for each in columns if name.startswith(f"{each.qualified_name.lower()}.")]
-        if found or not structures:
-            return found
+        column = next((vertex for vertex in columns if vertex.qualified_name.lower() == name), None)
+        structures = [vertex for vertex in columns if name.startswith(f"{vertex.qualified_name.lower()}.")]
+        if column or not structures:
+            return column
         # A field that nothing reads by its name has no vertex; readers of its structure read it, too.
-        structure = max(structures, key=lambda each: len(each.qualified_name))
+        structure = max(structures, key=lambda vertex: len(vertex.qualified_name))
         left = name.removeprefix(f"{structure.qualified_name.lower()}.")
         path = field_path(column_of(structure.id), *left.split("."))
         return next(iter(with_derived(self.graph, [column_id(owner.id, path)])), None)
@@ -134,7 +134,7 @@ def consequences(
     affected = dependents(graph, changed, change=finding.change)
     # Without the changed dataset itself, which a self reference reaches.
     own = dataset_of(changed.id) if changed.label == COLUMN else changed.id
-    elements = tuple(each for each in affected.elements if dataset_of(each.vertex.id) != own)
+    elements = tuple(element for element in affected.elements if dataset_of(element.vertex.id) != own)
     affected = replace(affected, elements=elements)
     tests = affected_tests(graph, affected)
     effects = {*(element.effect for element in elements), *(test.effect for test in tests)}

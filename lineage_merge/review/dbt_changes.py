@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from lineage_merge.graph_format.elements import title_of_id
+from lineage_merge.infra.batches import grouped
 from lineage_merge.questions.effects import Change
 from lineage_merge.review.comparison import compare_columns
 from lineage_merge.review.dbt_queries import (
@@ -149,16 +150,14 @@ def _renamed_entries(before: DbtVersion, after: DbtVersion) -> dict[str, str]:
     def content(at: int, unique_id: str) -> tuple[str, str | frozenset[str]] | None:
         node = versions[at].manifest.nodes[unique_id]
         if node.kind == "source":
-            found = readers[at].get(unique_id)
-            return (node.kind, frozenset(found)) if found else None
+            names = readers[at].get(unique_id)
+            return (node.kind, frozenset(names)) if names else None
         if node.code.sql.strip():
             return node.kind, queries.of(at, node).text
         return (node.kind, f"#{node.code.source_digest}") if node.code.source_digest else None
 
-    candidates: dict[tuple[str, str | frozenset[str]], list[str]] = {}
-    for unique_id in added:
-        if unique_id not in renamed.values() and (key := content(1, unique_id)):
-            candidates.setdefault(key, []).append(unique_id)
+    unmatched = (unique_id for unique_id in added if unique_id not in renamed.values())
+    candidates = grouped((key, unique_id) for unique_id in unmatched if (key := content(1, unique_id)))
     for unique_id in removed:
         key = None if unique_id in renamed else content(0, unique_id)
         if key and len(others := candidates.get(key, [])) == 1:

@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage_merge.infra import storage
+from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.model.errors import SourceMissing
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.review import git
-from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile, closure
+from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
 from lineage_merge.sources.dbt.manifest import manifest_of, parse_manifest
 from lineage_merge.sources.dbt.nested_columns import with_field_paths
 from lineage_merge.sources.dbt.nodes import MAPS, SECTIONS
 from lineage_merge.sources.dbt.relation import names_of
+from lineage_merge.sources.json_values import as_list, as_mapping
 
 _MANIFEST = "target/manifest.json"
 # Apart from the sections of `nodes`.
@@ -65,15 +68,15 @@ def _file(location: str, document: _Json, catalog_file: str, project: Mapping[st
 
 def _built(document: _Json) -> dict[str, BuiltRelation]:
     """Return what a project builds. Nothing is validated yet."""
-    adapter = str(_mapping(document, "metadata").get("adapter_type") or "")
+    adapter = str(as_mapping(document.get("metadata")).get("adapter_type") or "")
     built: dict[str, BuiltRelation] = {}
-    for unique_id, entry in _mapping(document, "nodes").items():
+    for unique_id, entry in as_mapping(document.get("nodes")).items():
         if not isinstance(entry, dict) or entry.get("resource_type") not in ("model", "snapshot", "seed"):
             continue
-        is_ephemeral = _mapping(entry, "config").get("materialized") == "ephemeral"
+        is_ephemeral = as_mapping(entry.get("config")).get("materialized") == "ephemeral"
         if is_ephemeral or entry.get("path") == entry.get("original_file_path") == "":
             continue
-        fields = [entry.get(each) for each in ("relation_name", "database", "schema", "alias")]
+        fields = [entry.get(key) for key in ("relation_name", "database", "schema", "alias")]
         relation, *names = (field if isinstance(field, str) else "" for field in fields)
         database, schema, _ = names_of(adapter, relation, (names[0], names[1], names[2]))
         code = entry.get("compiled_code") or entry.get("compiled_sql")
@@ -119,13 +122,13 @@ def reduce_documents(base: _Json, head: _Json) -> None:
     needed = _needed(base, head)
     for document in (base, head):
         for section in (*SECTIONS, *MAPS):
-            if entries := _mapping(document, section):
+            if entries := as_mapping(document.get(section)):
                 document[section] = {key: entry for key, entry in entries.items() if key in needed}
 
 
 def _can_reduce(base: _Json, head: _Json) -> bool:
     """Return whether equal entries mean the same in both manifests."""
-    old, new = (_mapping(document, "metadata") for document in (base, head))
+    old, new = (as_mapping(document.get("metadata")) for document in (base, head))
     # Before v10 the project's name is found among all entries.
     has_names = bool(old.get("project_name") and new.get("project_name"))
     is_same = all(str(old.get(key)) == str(new.get(key)) for key in ("adapter_type", "project_name"))
@@ -136,47 +139,34 @@ def _needed(base: _Json, head: _Json) -> set[str]:
     """Return the ids of changed entries, their descendants, what those read, and tests of all of these."""
     documents = base, head
     old, new = (
-        {key: entry for section in SECTIONS for key, entry in _mapping(document, section).items()}
+        {key: entry for section in SECTIONS for key, entry in as_mapping(document.get(section)).items()}
         for document in documents
     )
     changed = {identifier for identifier in {*old, *new} if old.get(identifier) != new.get(identifier)}
-    parents: dict[str, set[str]] = {}
-    children: dict[str, set[str]] = {}
-    tests: dict[str, set[str]] = {}
-    for child, parent in (*_stated(old), *_mapped(base), *_stated(new), *_mapped(head)):
-        if child.startswith("test."):
-            tests.setdefault(child, set()).add(parent)
-        else:
-            parents.setdefault(child, set()).add(parent)
-            children.setdefault(parent, set()).add(child)
+    links = {*_stated(old), *_mapped(base), *_stated(new), *_mapped(head)}
+    tests = grouped((child, parent) for child, parent in links if child.startswith("test."))
+    parents = grouped((child, parent) for child, parent in links if child not in tests)
+    children = grouped((parent, child) for child, parent in links if child not in tests)
     # A changed test changes what it checks.
     changed |= {parent for identifier in changed for parent in tests.get(identifier, ())}
-    units = [_mapping(document, _UNIT_TESTS) for document in documents]
+    units = [as_mapping(document.get(_UNIT_TESTS)) for document in documents]
     if units[0] != units[1]:
         changed |= {parent for unit in units for _, parent in _stated(unit)}
-    needed = closure(closure(changed, children), parents)
-    own_tests = {test for test, checked in tests.items() if not checked.isdisjoint(needed)}
+    needed = reachable(reachable(changed, children), parents)
+    own_tests = {test for test, checked in tests.items() if not needed.isdisjoint(checked)}
     return needed | own_tests | {parent for test in own_tests for parent in tests[test]}
-
-
-def _mapping(document: _Json, key: str) -> _Json:
-    """Return a part of a document; nothing is validated yet."""
-    part = document.get(key)
-    return part if isinstance(part, dict) else {}
 
 
 def _stated(entries: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield entries with what they depend on."""
     for unique_id, entry in entries.items():
-        depends_on = _mapping(entry, "depends_on") if isinstance(entry, dict) else {}
-        parents = depends_on.get("nodes")
-        if isinstance(parents, list):
-            yield from ((unique_id, parent) for parent in parents if isinstance(parent, str))
+        parents = as_list(as_mapping(as_mapping(entry).get("depends_on")).get("nodes"))
+        yield from ((unique_id, parent) for parent in parents if isinstance(parent, str))
 
 
 def _mapped(document: _Json) -> Iterator[tuple[str, str]]:
     for name in MAPS:
-        for unique_id, others in _mapping(document, name).items():
-            for other in others if isinstance(others, list) else ():
+        for unique_id, others in as_mapping(document.get(name)).items():
+            for other in as_list(others):
                 if isinstance(other, str):
                     yield (unique_id, other) if name == "parent_map" else (other, unique_id)

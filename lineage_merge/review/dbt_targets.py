@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from lineage_merge.questions.formats.describe import first_names
 from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 
@@ -37,11 +38,10 @@ def with_places_of_base(base: DbtFile, head: DbtFile) -> tuple[DbtFile, list[str
     if not places:
         return head, []
     moved = [f"{was} (base) is {now} (head)" for was, now in sorted(places.items()) if was != now]
-    shown = ", ".join(moved[:_MAX_SHOWN])
-    more = f" and {len(moved) - _MAX_SHOWN:,} more" if len(moved) > _MAX_SHOWN else ""
     note = (
-        f"the manifests are of different targets: {shown}{more}. The head is compared as if it were of the"
-        " target of the base. Fix: compile both for one target, such as dbt compile --target prod"
+        f"the manifests are of different targets: {first_names(moved, _MAX_SHOWN)}. The head is compared as"
+        " if it were of the target of the base."
+        " Fix: compile both for one target, such as dbt compile --target prod"
     )
     return replace(head, manifest=_renamed(base.manifest, head.manifest, places)), [note]
 
@@ -97,7 +97,7 @@ def _at_base(old: Node | None, new: Node, places: Mapping[SchemaPlace, SchemaPla
         is_same = (old.identifier, old.materialized) == (new.identifier, new.materialized)
         location = old.location if is_same else new.location
         return replace(new, database=was.database, schema=was.schema, location=location)
-    origins = [each for each, place in places.items() if place == now]
+    origins = [origin for origin, place in places.items() if place == now]
     if new.is_built and len(origins) == 1:
         return replace(new, database=origins[0].database, schema=origins[0].schema)
     return new

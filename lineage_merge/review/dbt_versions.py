@@ -3,15 +3,17 @@
 Of a large project, only the changed entries, what they read and what reads them are translated.
 """
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
+from lineage_merge.infra.batches import grouped
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Element, Problem
+from lineage_merge.model.graph_walks import reachable
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.sources.dbt.assertion_elements import assertion_elements
 from lineage_merge.sources.dbt.catalog import Catalog
@@ -123,12 +125,9 @@ def changed_entries(before: Manifest, after: Manifest) -> ChangedEntries:
         if tests[0] != tests[1]:
             changed |= {check for test in tests if test for check in test.checks}
     children = readers_of(before, after)
-    parents: dict[str, set[str]] = {}
-    for parent, readers in children.items():
-        for child in readers:
-            parents.setdefault(child, set()).add(parent)
-    affected = closure(changed, children)
-    return ChangedEntries(changed, affected, closure(affected, parents))
+    parents = grouped((child, parent) for parent, readers in children.items() for child in readers)
+    affected = reachable(changed, children)
+    return ChangedEntries(changed, affected, reachable(affected, parents))
 
 
 def readers_of(*manifests: Manifest) -> dict[str, set[str]]:
@@ -141,28 +140,17 @@ def readers_of(*manifests: Manifest) -> dict[str, set[str]]:
     return readers
 
 
-def closure(start: Iterable[str], following: Mapping[str, Set[str]]) -> set[str]:
-    """Return everything that is reached from `start`, and `start` itself."""
-    reached = set(start)
-    waiting = list(reached)
-    while waiting:
-        new = following.get(waiting.pop(), set()) - reached
-        reached |= new
-        waiting += new
-    return reached
-
-
 def version_of(file: DbtFile, scope: ReviewScope, only: Set[str]) -> DbtVersion:
     """Translate the entries `only` of a manifest."""
     manifest = replace(
         file.manifest,
         nodes={unique_id: node for unique_id, node in file.manifest.nodes.items() if unique_id in only},
-        tests=tuple(each for each in file.manifest.tests if only >= set(each.checks)),
+        tests=tuple(test for test in file.manifest.tests if only >= set(test.checks)),
     )
     lineage = column_lineage(manifest, file.catalog)
     jobs = Jobs(manifest.project, scope.target)
     references = dataset_references(manifest, scope.namespace)
-    metadata_only = {unique_id: found.metadata_only for unique_id, found in lineage.items()}
+    metadata_only = {unique_id: columns.metadata_only for unique_id, columns in lineage.items()}
     elements: list[Element] = [
         *translate(manifest, scope.namespace, "", jobs, metadata_only),
         *semantic_elements(manifest, references, jobs),

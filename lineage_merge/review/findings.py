@@ -150,7 +150,8 @@ class Assessed:
     @property
     def broken_datasets(self) -> dict[str, Vertex]:
         """The datasets and exposures that break, by id."""
-        return {each.vertex.id: each.vertex for each in self.broken if each.kind in ("dataset", "exposure")}
+        vertices = (element.vertex for element in self.broken if element.kind in ("dataset", "exposure"))
+        return {vertex.id: vertex for vertex in vertices}
 
     @property
     def affected(self) -> list[Dependent]:
@@ -164,7 +165,8 @@ class Assessed:
     @property
     def owners(self) -> list[str]:
         """The owners of what is affected."""
-        return sorted({owner for each in self.affected for owner in each.vertex.properties.get("owners", ())})
+        properties = (element.vertex.properties for element in self.affected)
+        return sorted({owner for known in properties for owner in known.get("owners", ())})
 
     @property
     def dags(self) -> list[str]:

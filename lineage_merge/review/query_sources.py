@@ -64,7 +64,7 @@ class QuerySources:
         if not isinstance(table.this, exp.Identifier) or table.args.get("db"):
             return None
         name = table.name.lower()
-        return next((each for each in self._visible_from(table) if each.alias.lower() == name), None)
+        return next((cte for cte in self._visible_from(table) if cte.alias.lower() == name), None)
 
     def _visible_from(self, node: exp.Expr) -> Iterator[exp.CTE]:
         """Yield the CTEs that a place in a statement may name, the innermost first."""
@@ -120,7 +120,7 @@ class QuerySources:
     def all(self) -> frozenset[str]:
         """Return the sources of all SELECTs."""
         selects = self._tree.find_all(exp.Select)
-        return frozenset(each for select in selects for each in self._scope(select).values())
+        return frozenset(source for select in selects for source in self._scope(select).values())
 
     def of_columns(self, node: exp.Expr) -> tuple[str, ...]:
         """Return the source of each column below a node; "" where it is not written or not known.
@@ -147,7 +147,7 @@ class QuerySources:
     def is_ambiguous(self, column: exp.Column) -> bool:
         """Return whether the SELECT of a column reads a relation more than once."""
         select = column.find_ancestor(exp.Select)
-        return isinstance(select, exp.Select) and any("#" in each for each in self._scope(select).values())
+        return isinstance(select, exp.Select) and "#" in "".join(self._scope(select).values())
 
     def places(self) -> Iterator[tuple[exp.Select, SelectPlace]]:
         """Yield the SELECTs from which the statement's rows come, each once."""

@@ -15,6 +15,7 @@ from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.version import __version__
 from lineage_merge.questions.fields import row_as_json
+from lineage_merge.questions.formats.describe import counted, first_names
 from lineage_merge.questions.formats.diagrams import mermaid
 from lineage_merge.questions.impact_question import impact_as_json
 from lineage_merge.questions.policies.reports import SCHEMA
@@ -140,17 +141,16 @@ def review_markdown(result: ReviewResult) -> str:
 
 
 def _reach(result: ReviewResult) -> str:
-    affected = {(each.kind, each.vertex.id) for assessed in result.findings for each in assessed.affected}
+    affected = {
+        (element.kind, element.vertex.id) for assessed in result.findings for element in assessed.affected
+    }
     if not affected:
         return ""
     numbers: Counter[str] = Counter(kind for kind, _ in affected)
     numbers["test"] = len({test.vertex.id for assessed in result.findings for test in assessed.tests})
     numbers["DAG"] = len({dag for assessed in result.findings for dag in assessed.dags})
-    shown = [
-        f"{numbers[noun]:,} {noun}{'' if numbers[noun] == 1 else 's'}"
-        for noun in ("dataset", "exposure", "test", "DAG")
-        if numbers[noun]
-    ]
+    nouns = ("dataset", "exposure", "test", "DAG")
+    shown = [counted(numbers[noun], noun) for noun in nouns if numbers[noun]]
     return f" · affected: {', '.join(shown)}"
 
 
@@ -181,7 +181,7 @@ def _cells(assessed: Assessed) -> Iterator[str]:
     yield code(finding.title)
     yield _change(finding)
     yield _names(vertex.title for vertex in broken.values())
-    yield _names(each.vertex.title for each in assessed.affected if each.vertex.id not in broken)
+    yield _names(element.vertex.title for element in assessed.affected if element.vertex.id not in broken)
     yield _names(assessed.owners)
 
 
@@ -213,13 +213,11 @@ def _in_table(text: str) -> str:
 
 
 def _names(names: Iterable[str]) -> str:
-    different = list(dict.fromkeys(names))
-    shown = ", ".join(map(code, different[:_MAX_NAMES]))
-    return f"{shown} and {len(different) - _MAX_NAMES:,} more" if different[_MAX_NAMES:] else shown
+    return first_names([*map(code, dict.fromkeys(names))], _MAX_NAMES)
 
 
 def _one_line(text: str) -> str:
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
 def code(text: str) -> str:
@@ -228,7 +226,7 @@ def code(text: str) -> str:
     line = line if len(line) <= _MAX_TEXT else line[: _MAX_TEXT - 1] + "…"
     if not line:
         return ""
-    fence = "`" * (max((len(each) for each in re.findall("`+", line)), default=0) + 1)
+    fence = "`" * (max((len(ticks) for ticks in re.findall("`+", line)), default=0) + 1)
     space = " " if "`" in line else ""
     return f"{fence}{space}{line}{space}{fence}"
 
@@ -248,13 +246,13 @@ def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
             start = dataset_of(changed.id)
             changed = Vertex(start, "table", {"qualified_name": title_of_id(start)})
         nearest[changed.id] = (0, changed)
-        for each in assessed.affected:
-            if each.vertex.id not in nearest or nearest[each.vertex.id][0] > each.distance:
-                nearest[each.vertex.id] = (each.distance, each.vertex)
+        for element in assessed.affected:
+            if element.vertex.id not in nearest or nearest[element.vertex.id][0] > element.distance:
+                nearest[element.vertex.id] = (element.distance, element.vertex)
         for edge in assessed.dependents.impact.subgraph.edges:
             if edge.label in ("feeds", "feeds_column", "influences"):
                 pairs.add((dataset_of(edge.from_id), dataset_of(edge.to_id)))
-    order = sorted(nearest.values(), key=lambda each: (each[0], each[1].id))
+    order = sorted(nearest.values(), key=lambda entry: (entry[0], entry[1].id))
     shown = [vertex for _, vertex in order[:_MAX_VERTICES]]
     edges = [Edge(f"{a}>{b}", "feeds", a, b) for a, b in sorted(pairs) if a != b]
     return subgraph(shown, edges), len(order) - len(shown)
@@ -277,8 +275,9 @@ def _diagram(result: ReviewResult) -> str:
 
 def _styles(result: ReviewResult, part: Subgraph) -> Iterator[str]:
     """Yield lines that mark what is changed (thick) and what breaks (red)."""
-    changed = {dataset_of(each.dependents.changed.id) for each in result.findings if each.dependents}
-    broken = {each.vertex.id for assessed in result.findings for each in assessed.broken}
+    dependents = (assessed.dependents for assessed in result.findings if assessed.dependents)
+    changed = {dataset_of(of_one.changed.id) for of_one in dependents}
+    broken = {element.vertex.id for assessed in result.findings for element in assessed.broken}
     for number, identifier in enumerate(part.vertices):
         if identifier in changed:
             yield f"  style n{number} stroke-width:4px\n"
@@ -306,17 +305,17 @@ def _of_finding(assessed: Assessed) -> Iterator[str]:
         yield f"- fix: {code(finding.after)}"
     if assessed.observed_usage:
         yield f"- usage by statements of the warehouse: {code(assessed.observed_usage.text)}"
-    for each in affected[:_MAX_LISTED]:
-        held = each.vertex.properties
+    for element in affected[:_MAX_LISTED]:
+        vertex, held = element.vertex, element.vertex.properties
         facts = [
-            *([each.effect.value] if each.effect else []),
-            *(f"DAG {code(dag)}" for dag in each.vertex.dags if dag != NO_DAG),
+            *([element.effect.value] if element.effect else []),
+            *(f"DAG {code(dag)}" for dag in vertex.dags if dag != NO_DAG),
             *(f"owner {code(owner)}" for owner in held.get("owners", ())),
             *(f"tag {code(tag)}" for tag in held.get("tags", ())),
         ]
-        yield f"- {each.vertex.label} {code(each.vertex.title)}{': ' if facts else ''}{', '.join(facts)}"
+        yield f"- {vertex.label} {code(vertex.title)}{': ' if facts else ''}{', '.join(facts)}"
     yield from _more(affected)
-    if columns := [each.vertex.title for each in assessed.broken if each.kind == "column"]:
+    if columns := [element.vertex.title for element in assessed.broken if element.kind == "column"]:
         yield f"- columns that break: {_names(columns)}"
     for test in assessed.tests[:_MAX_LISTED]:
         yield f"- test {code(test.vertex.name)}{f': {test.effect.value}' if test.effect else ''}"

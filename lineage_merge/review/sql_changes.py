@@ -29,7 +29,6 @@ EXPRESSION_CHANGED = "expression changed"
 COLUMNS_UNKNOWN = "columns unknown"
 READER_BREAKS = "reader breaks"
 
-_DESCRIBED = ("write_mode", "transformation", "expression")
 _LINEAGE = ("feeds", "feeds_column", "influences")
 # Prefixes of notes on statements that will fail.
 _ERROR_NOTES = (notes.MISSING_COLUMNS, notes.WRONG_COLUMN_COUNT)
@@ -132,7 +131,7 @@ def _known(version: SqlVersion) -> dict[str, dict[str, tuple[str, str]]]:
                 shape = folder.shapes.get(table.key, NOTHING)
                 if shape.complete:
                     columns[table.key] = {
-                        fold(each.name): (each.name, each.data_type) for each in shape.columns
+                        fold(column.name): (column.name, column.data_type) for column in shape.columns
                     }
             for write in file.writes:
                 if write.label == "file":

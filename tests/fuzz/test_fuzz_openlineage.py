@@ -14,8 +14,9 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.events import Context, event_rows, number_of
-from lineage_merge.sources.openlineage.reader import Subject, Text, _of_static, _run, _texts
+from lineage_merge.sources.openlineage.reader import static_elements
 from lineage_merge.sources.openlineage.source import OpenLineage
+from lineage_merge.sources.openlineage.subjects import Subject, events_by_subject
 from lineage_merge.sources.openlineage.translator import targets, translate
 from tests.conftest import DATA
 from tests.fuzz import cases
@@ -24,7 +25,8 @@ from tests.fuzz.mutation import ADDRESSES, damaged, encoded, mutated, written
 from tests.sources.openlineage.made_events import Event, dataset, event, job_type, of_spark
 
 _LONGEST = 3_500
-_TEXT_DDL = "kind string, thing string, place string, text string"
+_SUBJECT_DDL = "kind string, subject string, text string, location string"
+Text = tuple[str, str, str, str]
 
 
 @cache
@@ -103,20 +105,21 @@ def test_a_file_of_events(numbers: range, tmp_path: Path) -> None:
     def search(name: str, content: bytes) -> list[Text]:
         path = tmp_path / name
         path.write_bytes(content)
-        return list(_texts(Slice(str(path), 0, len(content))))
+        part = Slice(str(path), 0, len(content))
+        return [(*subject, *of_subject) for subject, of_subject in events_by_subject(part)]
 
     @cache
     def alone(line: bytes) -> list[str]:
-        return [each[3] for each in search("good.jsonl", line)]
+        return [each[2] for each in search("good.jsonl", line)]
 
     def check(log: Log) -> None:
         found = search(log.name, log.content)
         for each in found:
-            cases.assert_fits(each, _TEXT_DDL)
+            cases.assert_fits(each, _SUBJECT_DDL)
             if each[0] == "problem":
-                cases.assert_named(Problem(*json.loads(each[3])))
+                cases.assert_named(Problem(*json.loads(each[2])))
         _translated(found)
-        texts = [each[3] for each in found]
+        texts = [each[2] for each in found]
         assert all(text in texts for line in log.good for text in alone(line))
 
     cases.run("openlineage", numbers, _log, check, smaller)
@@ -125,14 +128,14 @@ def test_a_file_of_events(numbers: range, tmp_path: Path) -> None:
 def _translated(found: list[Text]) -> None:
     """What is grouped by, and each group."""
     things: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-    for kind, thing, location, text in found:
+    for kind, thing, text, location in found:
         things[kind, thing].append((text, location))
     for (kind, thing), events in things.items():
         grouped = Subject(kind, thing, frozenset(events))
         if kind != "RunEvent":
-            cases.assert_records(_context().resolver.records(_of_static(_context(), grouped)))
+            cases.assert_records(_context().resolver.records(static_elements(grouped, _context())))
             continue
-        run = _run(grouped)
+        run = grouped.run()
         for each in event_rows(run, _context()):
             cases.assert_fits(each, cases.EVENT_DDL)
             if each.plan and each.target:

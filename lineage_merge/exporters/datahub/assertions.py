@@ -70,7 +70,7 @@ def _definition(
     names: Names, dataset: Vertex, paths: FieldPaths, check: DatasetCheck
 ) -> classes.AssertionInfoClass:
     properties = check.assertion.properties
-    custom = {name: ", ".join(str(each) for each in values_of(check.assertion, name)) for name in _CUSTOM}
+    custom = {name: ", ".join(str(value) for value in values_of(check.assertion, name)) for name in _CUSTOM}
     known: dict[str, Any] = {
         "customProperties": {name: value for name, value in custom.items() if value},
         "source": classes.AssertionSourceClass(type=classes.AssertionSourceTypeClass.EXTERNAL),

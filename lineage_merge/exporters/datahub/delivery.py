@@ -6,7 +6,6 @@ The file is a JSON array as the library's own writer makes it, which holds all p
 import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from typing import Any
 
 import requests
@@ -16,7 +15,8 @@ from datahub.emitter.rest_emitter import DatahubRestEmitter
 from lineage_merge.exporters import datahub
 from lineage_merge.exporters.datahub.proposals import Proposal, ProposalCounter
 from lineage_merge.exporters.exporter import Export, errors_only, open_text, read_token
-from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable
+from lineage_merge.infra.batches import batched
+from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable, one_line
 
 _AT_ONCE = 100
 _CONNECT_SECONDS = 10.0
@@ -40,11 +40,10 @@ def emit(export: Export, proposals: Iterable[Proposal]) -> dict[str, int]:
         try:
             # Check that it is GMS: DataHub's frontend answers every request with a page.
             emitter.test_connection()
-            remaining = iter(proposals)
-            while batch := list(islice(remaining, _AT_ONCE)):
+            for batch in batched(proposals, _AT_ONCE):
                 emitter.emit_mcps(batch)
-                for each in batch:
-                    counter.add(each)
+                for proposal in batch:
+                    counter.add(proposal)
                 export.on_progress(f"sending to DataHub ({counter.counts['aspects']:,} aspects)")
         finally:
             emitter.close()
@@ -86,7 +85,7 @@ def _export_error(url: str, error: Exception, message: str) -> ExportError:
         return ExportUnreachable(f"DataHub at {url}: no connection ({type(cause).__name__})")
     if answer.status_code in _DENIED:
         return ExportDenied(f"DataHub at {url} rejects the token (status {answer.status_code})")
-    return ExportError(f"DataHub at {url}: status {answer.status_code}: {' '.join(message.split())}")
+    return ExportError(f"DataHub at {url}: status {answer.status_code}: {one_line(message)}")
 
 
 def write(destination: str | None, proposals: Iterable[Proposal]) -> dict[str, int]:

@@ -24,6 +24,7 @@ from lineage_merge.exporters.datahub.fields import (
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.graph_batches import DatasetLineage, DatasetSchema, Flow, JobLineage
 from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
+from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.last_updates import LastUpdate
 from lineage_merge.sources.dbt.jobs import unique_id_of
@@ -97,10 +98,10 @@ def lineage(
     urn = names.dataset(vertex.id)
     values: list[Any] = [classes.StatusClass(removed=False)]
     _, namespace, name = name_parts(vertex.id)
-    found = names.of_dataset(namespace, name)
-    if found.instance:
-        platform = mce_builder.make_data_platform_urn(found.platform)
-        instance = mce_builder.make_dataplatform_instance_urn(found.platform, found.instance)
+    in_datahub = names.of_dataset(namespace, name)
+    if in_datahub.instance:
+        platform = mce_builder.make_data_platform_urn(in_datahub.platform)
+        instance = mce_builder.make_dataplatform_instance_urn(in_datahub.platform, in_datahub.instance)
         values.append(classes.DataPlatformInstanceClass(platform=platform, instance=instance))
     if dataset.flow.feeds:
         known = {**columns, **{column.id: column for column in dataset.schema.columns}}
@@ -267,9 +268,7 @@ def _schema(names: Names, schema: DatasetSchema, paths: FieldPaths) -> classes.S
 def _upstreams(
     names: Names, vertex: Vertex, flow: Flow, columns: Mapping[str, Vertex]
 ) -> list[classes.UpstreamClass]:
-    feeds: dict[str, list[Edge]] = defaultdict(list)
-    for feed in flow.feeds:
-        feeds[feed.from_id].append(feed)
+    feeds = grouped((feed.from_id, feed) for feed in flow.feeds)
     deciding: dict[str, set[str]] = defaultdict(set)
     for influence in flow.influences:
         if influence.from_id in columns:
@@ -291,10 +290,10 @@ def _properties(edges: list[Edge], deciding: set[str]) -> dict[str, str]:
 
     They include the columns that determine rows: DataHub has no lineage from a column to a whole dataset.
     """
-    found = {
+    facts = {
         "jobs": {edge.job for edge in edges},
         "via": {edge.properties.get("via", "") for edge in edges},
         "operations": {edge.properties.get("operations", "") for edge in edges},
         "rows decided by": deciding,
     }
-    return {name: ", ".join(sorted(values - {""})) for name, values in found.items() if values - {""}}
+    return {name: ", ".join(sorted(values - {""})) for name, values in facts.items() if values - {""}}

@@ -108,14 +108,14 @@ class FieldPaths:
 
     def __init__(self, columns: Iterable[Vertex]) -> None:
         self._columns = {column.id: column for column in columns}
-        self._structures = {each for column in self._columns for each in structures_of(column)}
+        self._structures = {structure for column in self._columns for structure in structures_of(column)}
 
     def of(self, column: Vertex) -> str:
         """Return ``[version=2.0].[type=struct].[type=struct].address.[type=string].city``."""
         above = structures_of(column.id)
         if not above and column.id not in self._structures:
             return column.name
-        parts = (self._part(each) for each in (*above, column.id))
+        parts = (self._part(identifier) for identifier in (*above, column.id))
         return ".".join(("[version=2.0].[type=struct]", *parts))
 
     def _part(self, identifier: str) -> str:

@@ -84,9 +84,9 @@ class Names:
     def fabric(self, environment: str) -> str:
         """Return the fabric of an environment: ``PROD`` of ``prod``. Raises `ConfigError` if unknown."""
         word = environment.lower()
-        found = self.fabrics.get(environment) or _FABRICS.get(word) or word.upper().replace("-", "_")
-        if found in _KNOWN_FABRICS:
-            return found
+        fabric = self.fabrics.get(environment) or _FABRICS.get(word) or word.upper().replace("-", "_")
+        if fabric in _KNOWN_FABRICS:
+            return fabric
         known = ", ".join(sorted(_KNOWN_FABRICS))
         raise ConfigError(
             "exporters.datahub.fabrics",
@@ -97,12 +97,12 @@ class Names:
         """Raise `ConfigError` if two environments have the same fabric: DataHub would join their datasets."""
         seen: dict[str, str] = {}
         for environment in environments:
-            found = self.fabric(environment)
-            other = seen.setdefault(found, environment)
+            fabric = self.fabric(environment)
+            other = seen.setdefault(fabric, environment)
             if other != environment:
                 raise ConfigError(
                     "exporters.datahub.fabrics",
-                    f"{other} and {environment} are both {found}: export one of them, with --environment",
+                    f"{other} and {environment} are both {fabric}: export one of them, with --environment",
                 )
 
     def of_dataset(self, namespace: str, name: str) -> DatahubName:
@@ -125,9 +125,9 @@ class Names:
     def dataset(self, identifier: str) -> str:
         """Return the URN of a dataset by its id in the graph."""
         environment, namespace, name = name_parts(identifier)
-        found = self.of_dataset(namespace, name)
+        dataset = self.of_dataset(namespace, name)
         return mce_builder.make_dataset_urn_with_platform_instance(
-            found.platform, found.name, found.instance or None, self.fabric(environment)
+            dataset.platform, dataset.name, dataset.instance or None, self.fabric(environment)
         )
 
     def column(self, column: Vertex, path: str) -> str:

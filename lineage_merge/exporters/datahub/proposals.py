@@ -96,7 +96,7 @@ def _job_with_dag(
         known_dags.add(dag)
         yield from entities.dag(names, job)
     edges = [edge for flow in job.flows for edge in flow.column_feeds]
-    ends = {end for each in edges for end in (each.from_id, each.to_id)}
+    ends = {end for edge in edges for end in (edge.from_id, edge.to_id)}
     columns = with_structures(graph, ends)
     yield from entities.job(names, job, vertex, columns)
 
@@ -126,7 +126,7 @@ class ProposalCounter:
 def _withdrawn_of_dataset(names: Names, schema: DatasetSchema, before: LineageGraph) -> Iterator[Proposal]:
     """Yield the removal of owners and tags that the dataset or its columns had before."""
     patch = DatasetPatchBuilder(names.dataset(schema.dataset.id))
-    columns = {each.id: each for each in schema.columns}
+    columns = {column.id: column for column in schema.columns}
     paths = FieldPaths(schema.columns)
     for old in read_schemas(before, [schema.dataset.id]).values():
         _withdraw(names, patch, old.dataset, schema.dataset)
@@ -155,7 +155,7 @@ def _dashboards(names: Names, graph: LineageGraph, export: Export, only: frozens
     """Return the URNs of exposures; without `only` those of all environments, which have the same URNs."""
     environment, dag = (None, None) if only is None else (export.environment, export.dag)
     exposures = datasets(graph, environment, dag, [EXPOSURE], only=only)
-    return {names.exposure(unique_id_of(edge.job)) for each in exposures for edge in each.flow.feeds}
+    return {names.exposure(unique_id_of(edge.job)) for exposure in exposures for edge in exposure.flow.feeds}
 
 
 def _removals(

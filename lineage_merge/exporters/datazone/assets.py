@@ -106,30 +106,26 @@ class Names:
             facets = dataset.get("facets", {})
             if lineage := facets.get("columnLineage"):
                 fields = {
-                    column: {**value, "inputFields": [renamed(each) for each in value["inputFields"]]}
+                    column: {**value, "inputFields": [*map(renamed, value["inputFields"])]}
                     for column, value in lineage["fields"].items()
                 }
-                rows = (
-                    {"dataset": [renamed(each) for each in lineage["dataset"]]}
-                    if "dataset" in lineage
-                    else {}
-                )
+                rows = {"dataset": [*map(renamed, lineage["dataset"])]} if "dataset" in lineage else {}
                 facets = {**facets, "columnLineage": {**lineage, "fields": fields, **rows}}
             return renamed({**dataset, "facets": facets})
 
         return {
             **event,
-            "inputs": [renamed(each) for each in event.get("inputs", ())],
-            "outputs": [output(each) for each in event.get("outputs", ())],
+            "inputs": [*map(renamed, event.get("inputs", ()))],
+            "outputs": [*map(output, event.get("outputs", ()))],
         }
 
     def _named(self, dataset: Json) -> tuple[str, str]:
         old = name_of(dataset)
         self.datasets.add(old)
         symlinks = dataset.get("facets", {}).get("symlinks", {}).get("identifiers", ())
-        others = [name_of(each) for each in symlinks]
+        others = [name_of(symlink) for symlink in symlinks]
         candidates = list(filter(None, starmap(_candidate, (old, *others))))
-        tables = {table: each.port for each in candidates for table in self._tables(each)}
+        tables = {table: candidate.port for candidate in candidates for table in self._tables(candidate)}
         if len(tables) == 1:
             ((table, port),) = tables.items()
             return table.name_in_event(port)

@@ -9,7 +9,7 @@ from typing import Any
 from lineage_merge.exporters.datazone.assets import Table, parse_arn
 from lineage_merge.exporters.exporter import errors_only
 from lineage_merge.infra.aws import API_DENIED, LOG_IN, boto_client
-from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, ExportUnreachable
+from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, ExportUnreachable, one_line
 
 # The most that a page may have.
 _PAGE = 50
@@ -89,9 +89,9 @@ class Domain:
         with self._errors("datazone:ListLineageEvents"):
             items = [item for page in pages for item in page.get("items", ())]
         summaries = [
-            each.get("eventSummary", {}).get("openLineageRunEventSummary", {})
-            for each in items
-            if each.get("createdAt", since) >= since
+            item.get("eventSummary", {}).get("openLineageRunEventSummary", {})
+            for item in items
+            if item.get("createdAt", since) >= since
         ]
         return [summary.get("job", {}).get("name", "?") for summary in summaries]
 
@@ -104,7 +104,7 @@ class Domain:
             yield
         except boto.ClientError as error:
             code = str(error.response.get("Error", {}).get("Code", ""))
-            message = " ".join(str(error.response.get("Error", {}).get("Message", "")).split())[:200]
+            message = one_line(str(error.response.get("Error", {}).get("Message", "")), 200)
             if code in _NOT_ALLOWED:
                 raise ExportDenied(f"{name}: {code}: allow {action} (deploy/iam)") from None
             if code in API_DENIED:

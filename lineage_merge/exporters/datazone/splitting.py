@@ -92,7 +92,7 @@ class _Splitting:
     def _leaves_half(self, *facets: str) -> bool:
         """Whether the event without these facets of datasets leaves half of the space."""
         inputs, outputs = (
-            [_without(each, *facets) for each in some] for some in (self._inputs, self._outputs)
+            [_without(dataset, *facets) for dataset in some] for some in (self._inputs, self._outputs)
         )
         return len(encode({**self._event, "inputs": inputs, "outputs": outputs})) <= self._limit // 2
 

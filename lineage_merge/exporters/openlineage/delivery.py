@@ -14,7 +14,7 @@ from openlineage.client.transport.http import HttpConfig, HttpTransport
 from lineage_merge.exporters import openlineage
 from lineage_merge.exporters.exporter import Export, errors_only, open_text, read_token
 from lineage_merge.exporters.openlineage.events import Event
-from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable
+from lineage_merge.model.errors import ExportDenied, ExportError, ExportUnreachable, one_line
 
 _ENDPOINT = "api/v1/lineage"
 _ANSWER_SECONDS = 30.0
@@ -71,7 +71,7 @@ def _export_errors(url: str) -> Iterator[None]:
         status = error.response.status_code
         if status in _DENIED:
             raise ExportDenied(f"OpenLineage at {url} rejects the token (status {status})") from None
-        message = " ".join(error.response.text.split())[:200]
+        message = one_line(error.response.text, 200)
         raise ExportError(f"OpenLineage at {url}: status {status}: {message}") from None
     except requests.RequestException as error:
         raise ExportUnreachable(f"OpenLineage at {url}: no connection ({type(error).__name__})") from None

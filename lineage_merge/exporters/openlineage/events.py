@@ -39,11 +39,11 @@ from openlineage.client.facet_v2 import (
 from lineage_merge.exporters.changed_elements import changed_elements
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import (
+    BATCH,
     DatasetCheck,
     DatasetSchema,
     Flow,
     JobLineage,
-    batches,
     checked_datasets,
     jobs,
     read_schemas,
@@ -51,6 +51,7 @@ from lineage_merge.exporters.graph_batches import (
 from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, moment, of_dataset
 from lineage_merge.graph_format.elements import Vertex, name_parts, title_of_id
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.infra.batches import batched, grouped
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.times import utc_moment
 from lineage_merge.questions.graph import LineageGraph
@@ -79,7 +80,7 @@ def job_events(export: Export) -> Iterator[Event]:
 
 def _events_of(graph: LineageGraph, lineage: Iterable[JobLineage], export: Export) -> Iterator[Event]:
     """Yield the events of jobs; what many of them read is read once for a batch of jobs."""
-    for batch in batches(lineage):
+    for batch in batched(lineage, BATCH):
         flows = [flow for job in batch for flow in job.flows]
         known = read_schemas(graph, {end for flow in flows for end in (*flow.sources, flow.target)})
         columns = {vertex.id: vertex for vertex in graph.vertices(sorted(ends(flows)))}
@@ -92,9 +93,7 @@ def _events_of_job(
 ) -> Iterator[Event]:
     name = f"{job.dag}.{job.key.job_type}.{job.key.name}"
     namespace = export.settings.get("namespace") or job.environment
-    groups: dict[tuple[str, ...], list[Flow]] = defaultdict(list)
-    for flow in job.flows:
-        groups[flow.sources].append(flow)
+    groups = grouped((flow.sources, flow) for flow in job.flows)
 
     def event(flows: Sequence[Flow], named: Job, parent: parent_run.ParentRunFacet | None = None) -> Event:
         sources = sorted({source for flow in flows for source in flow.sources})
@@ -172,11 +171,7 @@ def _job_kind(job: JobLineage, known: Mapping[str, DatasetSchema]) -> str:
 
 
 def _of_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
-    facets: dict[str, JobFacet] = {
-        "jobType": job_type_job.JobTypeJobFacet(
-            processingType="BATCH", integration=job.key.job_type.upper(), jobType=kind, producer=PRODUCER
-        )
-    }
+    facets: dict[str, JobFacet] = {"jobType": _job_type(job.key.job_type, kind)}
     properties = job.vertex.properties if job.vertex else {}
     if properties.get("owners"):
         owners = [ownership_job.Owner(owner) for owner in properties["owners"]]
@@ -185,6 +180,12 @@ def _of_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
         tags = [tags_job.TagsJobFacetFields(tag, "true") for tag in properties["tags"]]
         facets["tags"] = tags_job.TagsJobFacet(tags=tags, producer=PRODUCER)
     return facets
+
+
+def _job_type(job_type: str, kind: str) -> JobFacet:
+    return job_type_job.JobTypeJobFacet(
+        processingType="BATCH", integration=job_type.upper(), jobType=kind, producer=PRODUCER
+    )
 
 
 def _output(flow: Flow, known: Mapping[str, DatasetSchema], columns: Mapping[str, Vertex]) -> OutputDataset:
@@ -236,7 +237,7 @@ def _change_events(export: Export, before: LineageGraph) -> Iterator[Event | Dat
             yield _dataset_event(named, of_dataset(schema), now)
     if changes.removed_datasets:
         # Environments are no part of names: the dataset of another one may have the same.
-        existing = {name_parts(each)[1:] for each in export.graph.ids(list(DATASET_LABELS))}
+        existing = {name_parts(identifier)[1:] for identifier in export.graph.ids(list(DATASET_LABELS))}
         for identifier in sorted(changes.removed_datasets):
             if (named := name_parts(identifier)[1:]) not in existing:
                 yield _dataset_event(named, {"lifecycleStateChange": _DROPPED}, now)
@@ -254,24 +255,14 @@ _FIELDS = {field.name for field in attr.fields(_Assertion)}
 def check_events(export: Export) -> Iterator[RunEvent]:
     """Yield an event per checked dataset, DAG and type of job. Checks without a result are omitted."""
     pairs = export.graph.pairs(["checks"], export.environment, export.dag)
-    titles = Counter(title_of_id(each) for each in {dataset_of(target) for _, target in pairs})
+    titles = Counter(title_of_id(dataset) for dataset in {dataset_of(target) for _, target in pairs})
     for checked in checked_datasets(export.graph, export.environment, export.dag):
         dataset = checked.schema.dataset
         _, namespace, name = name_parts(dataset.id)
         title = title_of_id(dataset.id)
         # Tables of two clusters may have the same name.
         shown = title if titles[title] == 1 else f"{namespace}|{name}"
-        groups: dict[tuple[str, str, int], list[DatasetCheck]] = defaultdict(list)
-        same: Counter[tuple[str, ...]] = Counter()
-        for check in checked.checks:
-            if "status" in check.assertion.properties and "last_run_at" in check.assertion.properties:
-                dag = check.assertion.dags[0]  # an assertion belongs to one DAG, which is part of its id
-                job_type = str(check.assertion.properties.get("job_type", ""))
-                # Two jobs may have the same check, with different results.
-                shown_check = dag, job_type, *_shown(check)
-                groups[dag, job_type, same[shown_check]].append(check)
-                same[shown_check] += 1
-        for (dag, job_type, number), checks in sorted(groups.items()):
+        for (dag, job_type, number), checks in sorted(_by_event(checked.checks).items()):
             at = max(check.assertion.properties["last_run_at"] for check in checks)
             ended = utc_moment(at)
             if ended is None:
@@ -279,14 +270,7 @@ def check_events(export: Export) -> Iterator[RunEvent]:
             job = Job(
                 export.settings.get("namespace") or dataset.environment,
                 f"{dag}.{job_type}.{shown}.test{number + 1 if number else ''}",
-                {
-                    "jobType": job_type_job.JobTypeJobFacet(
-                        processingType="BATCH",
-                        integration=job_type.upper(),
-                        jobType="TEST",
-                        producer=PRODUCER,
-                    )
-                },
+                {"jobType": _job_type(job_type, "TEST")},
             )
             facet = data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(
                 assertions=[_assertion(check) for check in checks], producer=PRODUCER
@@ -306,6 +290,21 @@ def check_events(export: Export) -> Iterator[RunEvent]:
                 outputs=[],
                 producer=PRODUCER,
             )
+
+
+def _by_event(checks: Iterable[DatasetCheck]) -> dict[tuple[str, str, int], list[DatasetCheck]]:
+    """Return the checks that have a result, by DAG, type of job, and number of the event."""
+    groups: dict[tuple[str, str, int], list[DatasetCheck]] = defaultdict(list)
+    same: Counter[tuple[str, ...]] = Counter()
+    for check in checks:
+        if "status" in check.assertion.properties and "last_run_at" in check.assertion.properties:
+            dag = check.assertion.dags[0]  # an assertion belongs to one DAG, which is part of its id
+            job_type = str(check.assertion.properties.get("job_type", ""))
+            # Two jobs may have the same check, with different results.
+            shown_check = dag, job_type, *_shown(check)
+            groups[dag, job_type, same[shown_check]].append(check)
+            same[shown_check] += 1
+    return groups
 
 
 def _run_id(*parts: object) -> str:

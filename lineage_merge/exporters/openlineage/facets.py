@@ -135,7 +135,10 @@ def _fields(columns: Iterable[Vertex]) -> list[Any]:
     top: list[Any] = []
     by_id: dict[str, Any] = {}
     for column in columns:
-        structure = next((by_id[each] for each in reversed(structures_of(column.id)) if each in by_id), None)
+        structure = next(
+            (by_id[identifier] for identifier in reversed(structures_of(column.id)) if identifier in by_id),
+            None,
+        )
         if structure is not None and structure.fields is None:
             structure.fields = []
         siblings = top if structure is None else structure.fields

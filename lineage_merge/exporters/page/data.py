@@ -38,6 +38,7 @@ from lineage_merge.graph_format.elements import (
     name_parts,
     title_of_id,
 )
+from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.elements import dataset_of, structures_of
@@ -62,21 +63,21 @@ def safe_id(identifier: str) -> str:
 
 def facts(properties: Mapping[str, Any], keys: Iterable[str]) -> Facts:
     """Return the properties with these keys that have a value; values of a set are lines."""
-    found = []
+    pairs = []
     for key in keys:
         value = properties.get(key)
         if value is None or value == "" or value == () or value == []:
             continue
         if key in _TIMES:
             value = utc_time(int(value), seconds=True)
-        found.append([key.replace("_", " "), shown(value)])
-    return found
+        pairs.append([key.replace("_", " "), shown(value)])
+    return pairs
 
 
 def shown(value: Any) -> str:
     """Return a value as text, a set with one value per line."""
     if isinstance(value, list | tuple):
-        return "\n".join(safe(str(each)).replace("\n", " ") for each in value)
+        return "\n".join(safe(str(item)).replace("\n", " ") for item in value)
     return safe(str(value))
 
 
@@ -117,40 +118,24 @@ def page_data(
 
     Of a dataset that is not in `freshness`, none is shown; `usage`: of datasets and columns, by id.
     """
-    rows = {each.dataset.id: _freshness(each) for each in freshness}
+    rows = {status.dataset.id: _freshness(status) for status in freshness}
     dags, jobs = _Numbered(), _Numbered()
     columns = _columns(graph)
     datasets = graph.datasets
-    place = {each.id: number for number, each in enumerate(datasets)}
+    place = {dataset.id: number for number, dataset in enumerate(datasets)}
     column_place = {
         column.id: (place[dataset], number)
         for dataset, held in columns.items()
         for number, column in enumerate(held)
     }
-    feeds: list[list[Any]] = []
-    column_feeds: list[list[Any]] = []
-    influences: list[list[Any]] = []
-    writes: set[tuple[int, int]] = set()
-    for edge in graph.edges:
-        if edge.label == "feeds" and edge.from_id in place and edge.to_id in place:
-            ends = [place[edge.from_id], place[edge.to_id]]
-            feeds.append([*ends, jobs(*_job_of(edge)), facts(edge.properties, _FEEDS_FACTS)])
-        elif edge.label == "feeds_column" and edge.from_id in column_place and edge.to_id in column_place:
-            how = [_text(edge, "transformation"), redact_sql(str(edge.properties.get("expression", "")))]
-            ends = [*column_place[edge.from_id], *column_place[edge.to_id]]
-            column_feeds.append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
-        elif edge.label == "influences" and edge.from_id in column_place and edge.to_id in place:
-            ends = [*column_place[edge.from_id], place[edge.to_id]]
-            how = [_text(edge, "transformation")]
-            influences.append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
-        elif edge.label == "writes" and edge.to_id in place:
-            writes.add((jobs(*_job_of(edge)), place[edge.to_id]))
+    edges = _edges(graph, place, column_place, jobs)
     facts_of_job = _facts_of_jobs(graph)
     for key in facts_of_job:
         jobs(*key)
     return {
         "datasets": [
-            _dataset(each, columns.get(each.id, []), dags, rows.get(each.id, []), usage) for each in datasets
+            _dataset(dataset, columns.get(dataset.id, []), dags, rows.get(dataset.id, []), usage)
+            for dataset in datasets
         ],
         "jobs": [
             {
@@ -162,40 +147,60 @@ def page_data(
             }
             for environment, dag, kind, name in jobs
         ],
-        "feeds": feeds,
-        "column_feeds": column_feeds,
-        "influences": influences,
-        "writes": sorted(writes),
+        **edges,
         "assertions": assertions(graph, place, column_place),
         "dags": [name for (name,) in dags],
     }
 
 
-def near_miss(found: NearMiss | Dismissed) -> dict[str, Any]:
+def _edges(
+    graph: Subgraph, place: Mapping[str, int], column_place: Mapping[str, tuple[int, int]], jobs: _Numbered
+) -> dict[str, list[Any]]:
+    """Return the edges between datasets and columns with these indexes, and what `jobs` write."""
+    rows: dict[str, list[Any]] = {"feeds": [], "column_feeds": [], "influences": []}
+    writes: set[tuple[int, int]] = set()
+    for edge in graph.edges:
+        if edge.label == "feeds" and edge.from_id in place and edge.to_id in place:
+            ends = [place[edge.from_id], place[edge.to_id]]
+            rows["feeds"].append([*ends, jobs(*_job_of(edge)), facts(edge.properties, _FEEDS_FACTS)])
+        elif edge.label == "feeds_column" and edge.from_id in column_place and edge.to_id in column_place:
+            how = [_text(edge, "transformation"), redact_sql(str(edge.properties.get("expression", "")))]
+            ends = [*column_place[edge.from_id], *column_place[edge.to_id]]
+            rows["column_feeds"].append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
+        elif edge.label == "influences" and edge.from_id in column_place and edge.to_id in place:
+            ends = [*column_place[edge.from_id], place[edge.to_id]]
+            how = [_text(edge, "transformation")]
+            rows["influences"].append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
+        elif edge.label == "writes" and edge.to_id in place:
+            writes.add((jobs(*_job_of(edge)), place[edge.to_id]))
+    return {**rows, "writes": sorted(writes)}
+
+
+def near_miss(miss: NearMiss | Dismissed) -> dict[str, Any]:
     """Return a near miss with ids of its datasets and a text: the fix, or who dismissed it and why."""
-    ends = {"written": safe_id(found.written), "read": safe_id(found.read)}
-    if isinstance(found, Dismissed):
-        until = f" until {found.until}" if found.until else ""
+    ends = {"written": safe_id(miss.written), "read": safe_id(miss.read)}
+    if isinstance(miss, Dismissed):
+        until = f" until {miss.until}" if miss.until else ""
         return {
             **ends,
-            "text": safe(f"by {found.by}{until}: {found.reason}"),
+            "text": safe(f"by {miss.by}{until}: {miss.reason}"),
             "fix": "",
             "is_dismissed": True,
         }
-    note = f"; {found.note}" if found.note else ""
-    fix = f"; Fix: {found.fix_key}" if found.fix_key else ""
-    text = f"score {found.score}: {', '.join(found.evidence)}{note}{fix}"
-    return {**ends, "text": safe(text), "fix": safe(found.fix), "is_dismissed": False}
+    note = f"; {miss.note}" if miss.note else ""
+    fix = f"; Fix: {miss.fix_key}" if miss.fix_key else ""
+    text = f"score {miss.score}: {', '.join(miss.evidence)}{note}{fix}"
+    return {**ends, "text": safe(text), "fix": safe(miss.fix), "is_dismissed": False}
 
 
 def _columns(graph: Subgraph) -> dict[str, list[Vertex]]:
-    held: defaultdict[str, list[Vertex]] = defaultdict(list)
-    for vertex in graph.vertices.values():
-        if vertex.label == COLUMN and dataset_of(vertex.id) in graph.vertices:
-            held[dataset_of(vertex.id)].append(vertex)
-    for columns in held.values():
-        columns.sort(key=partial(column_order, graph.vertices))
-    return {dataset: columns for dataset, columns in held.items() if graph.vertices[dataset].is_dataset}
+    vertices = graph.vertices
+    held = grouped((dataset_of(vertex.id), vertex) for vertex in vertices.values() if vertex.label == COLUMN)
+    return {
+        dataset: sorted(columns, key=partial(column_order, vertices))
+        for dataset, columns in held.items()
+        if dataset in vertices and vertices[dataset].is_dataset
+    }
 
 
 def _dataset(
@@ -222,13 +227,13 @@ def _dataset(
     }
 
 
-def _freshness(found: Freshness) -> list[Any]:
-    why = expectations_text(found) if found.status == "fresh" else reasons_text(found)
-    if found.because_of:
-        why += f", because of {cause_text(found.because_of, title_of_id(found.because_of.dataset))}"
-    is_old = {"age", "freshness_check"}.intersection(found.reasons)
-    origin = "age" if is_old else "input" if "newer_input" in found.reasons else ""
-    row = [found.status, found.update.updated_at, safe(why), origin]
+def _freshness(freshness: Freshness) -> list[Any]:
+    why = expectations_text(freshness) if freshness.status == "fresh" else reasons_text(freshness)
+    if freshness.because_of:
+        why += f", because of {cause_text(freshness.because_of, title_of_id(freshness.because_of.dataset))}"
+    is_old = {"age", "freshness_check"}.intersection(freshness.reasons)
+    origin = "age" if is_old else "input" if "newer_input" in freshness.reasons else ""
+    row = [freshness.status, freshness.update.updated_at, safe(why), origin]
     while not row[-1]:
         row.pop()
     return row
@@ -236,10 +241,10 @@ def _freshness(found: Freshness) -> list[Any]:
 
 def _usage(usage: Mapping[str, Usage], vertex: Vertex) -> Facts:
     """Return ``Read 1,204 times, last on 2026-11-20`` as a fact; none of what is not observed."""
-    found = usage.get(vertex.id)
-    if found is None or not found.is_observed:
+    of_vertex = usage.get(vertex.id)
+    if of_vertex is None or not of_vertex.is_observed:
         return []
-    return [["usage", safe(f"{found.text[0].upper()}{found.text[1:]}")]]
+    return [["usage", safe(f"{of_vertex.text[0].upper()}{of_vertex.text[1:]}")]]
 
 
 def _column(vertex: Vertex, names: Mapping[str, str], usage: Mapping[str, Usage]) -> list[Any]:
@@ -247,7 +252,7 @@ def _column(vertex: Vertex, names: Mapping[str, str], usage: Mapping[str, Usage]
     known = [*facts(vertex.properties, _COLUMN_FACTS), *_usage(usage, vertex)]
     path = []
     if above := structures_of(vertex.id):
-        path = [redact_sql(names.get(each, name_of_id(each))) for each in (*above, vertex.id)]
+        path = [redact_sql(names.get(part, name_of_id(part))) for part in (*above, vertex.id)]
     return [
         redact_sql(vertex.qualified_name),
         str(vertex.properties.get("data_type", "")),
@@ -258,13 +263,13 @@ def _column(vertex: Vertex, names: Mapping[str, str], usage: Mapping[str, Usage]
 
 
 def _facts_of_jobs(graph: Subgraph) -> dict[tuple[str, str, str, str], list[list[str]]]:
-    found: dict[tuple[str, str, str, str], list[list[str]]] = {}
+    by_job: dict[tuple[str, str, str, str], list[list[str]]] = {}
     for vertex in graph.vertices.values():
         if vertex.label == JOB:
             for dag in vertex.dags:
                 kind = str(vertex.properties.get("job_type", ""))
-                found[vertex.environment, dag, kind, vertex.name] = facts(vertex.properties, _JOB_FACTS)
-    return found
+                by_job[vertex.environment, dag, kind, vertex.name] = facts(vertex.properties, _JOB_FACTS)
+    return by_job
 
 
 def _job_of(edge: Edge) -> tuple[str, str, str, str]:

@@ -85,7 +85,7 @@ def render_review(
 
 
 def _first_view(near_misses: Iterable[NearMiss | Dismissed], topics: Iterable[Topic]) -> dict[str, Any]:
-    return {"near_misses": [*map(near_miss, near_misses)], "topics": [each.as_json() for each in topics]}
+    return {"near_misses": [*map(near_miss, near_misses)], "topics": [topic.as_json() for topic in topics]}
 
 
 def _about(options: Options) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def document(data: Mapping[str, Any]) -> str:
         "data": f'<script type="application/json" id="data">{embedded(data)}</script>',
         "script": f"<script>{script}</script>",
     }
-    return _PLACE.sub(lambda found: parts[found[1]], text("page.html"))
+    return _PLACE.sub(lambda place: parts[place[1]], text("page.html"))
 
 
 @cache
@@ -118,7 +118,7 @@ def _script(names: tuple[str, ...]) -> str:
 def embedded(data: object) -> str:
     """Return JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _ESCAPED.sub(lambda character: f"\\u{ord(character[0]):04x}", text)
 
 
 def _policy(script: str, style: str) -> str:

@@ -16,7 +16,7 @@ else null.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -77,20 +77,22 @@ def moments_data(
             ],
             "present": {
                 name: rows
-                for name, each in combined.lists.items()
-                if (rows := each.partly(combined.everywhere))
+                for name, elements in combined.lists.items()
+                if (rows := elements.partly(combined.everywhere))
             },
             "columns": [
                 [dataset, *row]
-                for dataset, each in enumerate(combined.columns)
-                for row in each.partly(combined.datasets.masks[dataset])
+                for dataset, elements in enumerate(combined.columns)
+                for row in elements.partly(combined.datasets.masks[dataset])
             ],
-            "values": {name: each.values for name, each in combined.lists.items() if each.values},
+            "values": {name: elements.values for name, elements in combined.lists.items() if elements.values},
             "column_values": [
-                [dataset, *row] for dataset, each in enumerate(combined.columns) for row in each.values
+                [dataset, *row]
+                for dataset, elements in enumerate(combined.columns)
+                for row in elements.values
             ],
             "changes": {
-                f"{before},{after}": [combined.change(each) for each in changes[before, after]]
+                f"{before},{after}": [combined.change(change) for change in changes[before, after]]
                 for before, after in combinations(range(len(moments)), 2)
             },
         },
@@ -127,7 +129,7 @@ def _different(newest: Any, row: Any) -> dict[str, Any]:
     if isinstance(row, dict):
         return {key: value for key, value in row.items() if newest[key] != value}
     longest = max(len(newest), len(row))
-    padded = [[*each, *([[]] * (longest - len(each)))] for each in (newest, row)]
+    padded = [[*cells, *([[]] * (longest - len(cells)))] for cells in (newest, row)]
     pairs = zip(*padded, strict=True)
     return {str(at): value for at, (known, value) in enumerate(pairs) if known != value}
 
@@ -165,12 +167,10 @@ class _Combined:
                 self.jobs.add((job["environment"], row["dag"], job["type"], job["name"]), row, moment)
             )
         for name in _IDENTITY:
-            seen: Counter[tuple[int, ...]] = Counter()
-            for row in picture[name]:
-                made = _moved(name, row, places, jobs)
-                key = tuple(made[: _IDENTITY[name]])
-                self.lists[name].add((key, seen[key]), made, moment)
-                seen[key] += 1
+            moved = [_moved(name, row, places, jobs) for row in picture[name]]
+            keys = _numbered(tuple(made[: _IDENTITY[name]]) for made in moved)
+            for key, made in zip(keys, moved, strict=True):
+                self.lists[name].add(key, made, moment)
         for row in picture["assertions"]:
             made = [*row]
             made[6] = [
@@ -180,22 +180,22 @@ class _Combined:
 
     @staticmethod
     def _add_columns(columns: _Elements, rows: Sequence[list[Any]], moment: int) -> list[int]:
-        found = []
+        places = []
         for key, row in zip(_column_keys(rows), rows, strict=True):
             at = columns.places[key]
             if columns.rows[at] is None:
                 columns.rows[at] = row
-            found.append(columns.add(key, row, moment))
-        return found
+            places.append(columns.add(key, row, moment))
+        return places
 
     def data(self) -> dict[str, Any]:
         """Return the elements of all moments in the format of one."""
-        found = {name: each.rows for name, each in self.lists.items()}
-        found["datasets"] = [
+        lists = {name: elements.rows for name, elements in self.lists.items()}
+        lists["datasets"] = [
             {**row, "columns": columns.rows}
             for row, columns in zip(self.datasets.rows, self.columns, strict=True)
         ]
-        return {**found, "dags": [*self.dags]}
+        return {**lists, "dags": [*self.dags]}
 
     def change(self, change: Change) -> list[Any]:
         """Return a change with indexes instead of ids."""
@@ -235,15 +235,17 @@ def _moved(
     return made
 
 
-def _column_keys(rows: Iterable[Sequence[Any]]) -> list[tuple[str, int]]:
+def _column_keys(rows: Iterable[Sequence[Any]]) -> list[tuple[Hashable, int]]:
     """Return what identifies columns: the name without its case, as in ids."""
-    seen: Counter[str] = Counter()
-    keys = []
-    for row in rows:
-        name = row[0].lower()
-        keys.append((name, seen[name]))
-        seen[name] += 1
-    return keys
+    return [*_numbered(row[0].lower() for row in rows)]
+
+
+def _numbered(keys: Iterable[Hashable]) -> Iterator[tuple[Hashable, int]]:
+    """Yield keys with the number of equal ones before them."""
+    seen: Counter[Hashable] = Counter()
+    for key in keys:
+        yield key, seen[key]
+        seen[key] += 1
 
 
 def _column_order(newest_first: Iterable[dict[str, Any]]) -> dict[str, dict[Hashable, int]]:

@@ -45,14 +45,14 @@ def review_data(
     the maximum of a page.
     """
     change = result.change
-    places = [_place(each, change) for each in result.findings]
+    places = [_place(assessed, change) for assessed in result.findings]
     added = _additions(result, change, places) if change else []
     graph = _shown(change, {dataset for dataset, _ in places}, added) if change else Subgraph()
     return {
         **_with_facts(graph, change, expectations),
         "review": {
             "base": safe(base),
-            "findings": [_finding(each, place) for each, place in zip(result.findings, places, strict=True)],
+            "findings": [*map(_finding, result.findings, places)],
             "added": [_element(vertex) for vertex in added if vertex.is_dataset or vertex.label == COLUMN],
             "edges": [*_edges(graph, change)] if change else [],
             "notes": [*map(safe, result.notes)],
@@ -72,8 +72,8 @@ def _additions(result: ReviewResult, change: GraphChange, places: Sequence[Place
     new = {vertex.id for vertex in change.vertices if vertex.is_dataset}
     named = {
         (dataset, name.lower())
-        for each, (dataset, column) in zip(result.findings, places, strict=True)
-        for name in (column, each.finding.after)
+        for assessed, (dataset, column) in zip(result.findings, places, strict=True)
+        for name in (column, assessed.finding.after)
         if column
     }
     return [
@@ -109,7 +109,7 @@ def _with_facts(
     datasets = [vertex.id for vertex in shown.datasets]
     assessed = freshness_within(graph, datasets, expectations) if expectations else []
     # A graph of one version's files has never been updated, which says nothing.
-    fresh = [each for each in assessed if each.reasons != ("no_known_update",)]
+    fresh = [freshness for freshness in assessed if freshness.reasons != ("no_known_update",)]
     read = [vertex for vertex in shown.vertices.values() if vertex.is_dataset or vertex.label == COLUMN]
     return page_data(complete, fresh, usages(graph, read))
 
@@ -149,9 +149,10 @@ def _finding(assessed: Assessed, place: Place) -> dict[str, Any]:
         "file": safe(finding.file_path),
         "owners": [*map(safe, assessed.owners)],
         "affected": [
-            [safe_id(each.vertex.id), each.effect.value if each.effect else ""] for each in assessed.affected
+            [safe_id(element.vertex.id), element.effect.value if element.effect else ""]
+            for element in assessed.affected
         ],
-        "columns": [_element(each.vertex) for each in assessed.broken if each.kind == "column"],
+        "columns": [_element(element.vertex) for element in assessed.broken if element.kind == "column"],
         "tests": [
             [safe(test.vertex.name), test.effect.value if test.effect else ""] for test in assessed.tests
         ],

@@ -26,11 +26,11 @@ def entire_graph(graph: LineageGraph, environment: str | None = None, dag: str |
     """
     vertices: list[Vertex] = []
     edges: list[Edge] = []
-    for each in limited(graph.everything(environment, dag, LABELS_WITH_TESTS)):
-        if isinstance(each, Vertex):
-            vertices.append(each)
+    for element in limited(graph.everything(environment, dag, LABELS_WITH_TESTS)):
+        if isinstance(element, Vertex):
+            vertices.append(element)
         else:
-            edges.append(each)
+            edges.append(element)
     if not vertices:
         check_scope(graph, environment, dag)
     return subgraph(vertices, edges)
@@ -56,12 +56,12 @@ def neighborhood(
     ]
     vertices = {vertex.id: vertex for side in sides for vertex in side.vertices.values()}
     edges = [edge for side in sides for edge in side.edges]
-    datasets = [each.id for each in limited(vertices.values()) if each.is_dataset]
+    datasets = [vertex.id for vertex in limited(vertices.values()) if vertex.is_dataset]
     written = graph.edges_to(datasets, ["writes"], dag)
     checks = graph.edges_to(vertices, ["checks"], dag)
     tests = graph.vertices({check.from_id for check in checks})
     compared = graph.edges_from([vertex.id for vertex in tests], ["references"], dag)
-    jobs = graph.vertices({each.from_id for each in written})
+    jobs = graph.vertices({edge.from_id for edge in written})
     return start, subgraph([*vertices.values(), *jobs, *tests], chain(edges, written, checks, compared))
 
 
@@ -78,7 +78,7 @@ def within(graph: Subgraph, limit: Limit) -> Subgraph:
         or (vertex.label == COLUMN and limit.has_column(vertex.id))
     }
     tests = {edge.from_id for edge in graph.edges if edge.label == "checks" and edge.to_id in inside}
-    return subgraph((graph.vertices[each] for each in inside | tests), graph.edges)
+    return subgraph((graph.vertices[identifier] for identifier in inside | tests), graph.edges)
 
 
 def limited(elements: Iterable[Element], fix: str = _FIX) -> Iterator[Element]:

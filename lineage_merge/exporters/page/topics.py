@@ -37,7 +37,7 @@ def topics(
     near_misses: Iterable[NearMiss | Dismissed] = (),
 ) -> list[Topic]:
     """Return the topics that have one of the datasets `shown`, those that failed first."""
-    found = [
+    candidates = [
         *(_violations(check) if check else ()),
         *(_carriers(carried) if carried else ()),
         _not_read(usage or {}),
@@ -45,10 +45,10 @@ def topics(
     ]
     limited = (
         topic._replace(
-            datasets=tuple(sorted({each for each in topic.datasets if each in shown})),
+            datasets=tuple(sorted({dataset for dataset in topic.datasets if dataset in shown})),
             entries=tuple(entry for entry in topic.entries if entry[0] in shown),
         )
-        for topic in found
+        for topic in candidates
     )
     return [topic for topic in limited if topic.datasets]
 
@@ -72,19 +72,20 @@ def _violations(check: PolicyCheck) -> Iterator[Topic]:
 
 def _carriers(carried: PropagatedTags) -> Iterator[Topic]:
     for tag in sorted({carrier.tag for carrier in carried.carriers}):
-        ids = tuple(dataset_of(each.id) for each in carried.carriers if each.tag == tag and not each.by_rows)
+        carriers = (carrier for carrier in carried.carriers if carrier.tag == tag and not carrier.by_rows)
+        ids = tuple(dataset_of(carrier.id) for carrier in carriers)
         yield Topic(f"carries-{tag}", f"carry {tag}", "note", ids)
 
 
 def _not_read(usage: Mapping[str, Usage]) -> Topic:
     datasets = tuple(
         identifier
-        for identifier, each in usage.items()
-        if each.element.is_dataset and each.is_observed and each.last_read is None
+        for identifier, element_usage in usage.items()
+        if element_usage.element.is_dataset and element_usage.is_observed and element_usage.last_read is None
     )
     return Topic("not-read", "not read in the query log", "note", datasets)
 
 
 def _misses(near_misses: Iterable[NearMiss | Dismissed]) -> Topic:
-    ends = (end for each in near_misses if isinstance(each, NearMiss) for end in (each.written, each.read))
+    ends = (end for miss in near_misses if isinstance(miss, NearMiss) for end in (miss.written, miss.read))
     return Topic("near-miss", "under two names", "warned", tuple(ends))

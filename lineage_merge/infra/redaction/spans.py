@@ -78,7 +78,6 @@ class Decoded:
 # JSON in a string of JSON has its quotes escaped. A comment does not start in a path: /*/.
 _MARK = re.compile(r"\n|/\*(?!/)|\*/|(?P<delimiter>(?<!\\)\\{0,7}['\"`])(?P=delimiter)*")
 _COMMENT = "/*"
-_END_OF_COMMENT = "*/"
 
 
 class Quotes:

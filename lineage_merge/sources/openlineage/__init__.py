@@ -1,5 +1,6 @@
 """OpenLineage events from files, S3, Kafka, or `lineage-merge receive`.
 
-The events of a run are combined (`runs.py`) and translated (`translator.py`); both are pure. `files.py` and
-`reader.py` do the I/O.
+`files.py` reads events, `subjects.py` groups them, `reader.py` selects runs and makes records, with what
+`related_runs.py` knows of other runs and what `notices.py` reports. The events of a run are combined
+(`runs.py`) and translated (`translator.py`); both are pure.
 """

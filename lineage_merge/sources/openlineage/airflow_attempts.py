@@ -8,8 +8,10 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
+from lineage_merge.infra.batches import grouped
+from lineage_merge.sources.json_values import as_mapping
 from lineage_merge.sources.openlineage.airflow_tasks import dag_run_of, is_retried, task_instance_of
-from lineage_merge.sources.openlineage.documents import mapping, text
+from lineage_merge.sources.openlineage.documents import text
 from lineage_merge.sources.openlineage.jobs import is_airflow, is_query
 from lineage_merge.sources.openlineage.runs import Run
 
@@ -51,7 +53,7 @@ def attempts(run: Run) -> Iterator[Attempt]:
     if not dag_run or not is_airflow(run) or is_query(run):
         return
     namespace, name = run.job["namespace"], run.job["name"]
-    states = mapping(mapping(run.facets.get("airflowState")).get("tasksState"))
+    states = as_mapping(as_mapping(run.facets.get("airflowState")).get("tasksState"))
     if states and run.at is not None:
         for task, state in states.items():
             job = f"{name}.{task}"
@@ -74,14 +76,11 @@ def task_of(attempt: Attempt) -> Hashable:
     return attempt.job_namespace, attempt.job, attempt.dag_run
 
 
-def outcomes(_task: Hashable, found: list[Attempt]) -> Iterator[tuple[str, Outcome]]:
+def outcomes(_task: Hashable, of_task: list[Attempt]) -> Iterator[tuple[str, Outcome]]:
     """Yield the outcome of each attempt of a task that its own events do not show."""
-    states = [attempt for attempt in found if not attempt.run_id]
+    states = [attempt for attempt in of_task if not attempt.run_id]
     state = max(states, key=lambda attempt: (attempt.at, attempt.state), default=None)
-    of_instance: dict[int | None, list[Attempt]] = {}
-    for attempt in found:
-        if attempt.run_id:
-            of_instance.setdefault(attempt.map_index, []).append(attempt)
+    of_instance = grouped((attempt.map_index, attempt) for attempt in of_task if attempt.run_id)
     for map_index, of_one in of_instance.items():
         *earlier, last = sorted(of_one, key=lambda attempt: (attempt.number, attempt.at, attempt.run_id))
         # The state is that of any mapped instance, and older than an attempt after the end of the DAG run.

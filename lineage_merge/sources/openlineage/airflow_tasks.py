@@ -13,7 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 from lineage_merge import naming
 from lineage_merge.model.elements import Scalar
-from lineage_merge.sources.openlineage.documents import Document, listed, mapping, sets_of, text
+from lineage_merge.sources.json_values import as_list, as_mapping
+from lineage_merge.sources.openlineage.documents import Document, sets_of, text
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 
 Status = Literal["passed", "failed", "error"]
@@ -62,18 +63,18 @@ class Check(NamedTuple):
 
 def task_of(run: Run) -> Mapping[str, Any]:
     """Return the task in a run's facet `airflow`, an empty one without it."""
-    return mapping(mapping(run.facets.get("airflow")).get("task"))
+    return as_mapping(as_mapping(run.facets.get("airflow")).get("task"))
 
 
 def task_instance_of(run: Run) -> Mapping[str, Any]:
     """Return the task instance in a run's facet `airflow`, an empty one without it."""
-    return mapping(mapping(run.facets.get("airflow")).get("taskInstance"))
+    return as_mapping(as_mapping(run.facets.get("airflow")).get("taskInstance"))
 
 
 def dag_run_of(run: Run) -> str:
     """Return the name of the DAG run of a task or DAG, "" if it is unknown."""
     for facet in ("airflow", "airflowDagRun"):
-        if name := text(mapping(mapping(run.facets.get(facet)).get("dagRun")).get("run_id")):
+        if name := text(as_mapping(as_mapping(run.facets.get(facet)).get("dagRun")).get("run_id")):
             return name
     return ""
 
@@ -96,8 +97,8 @@ def sets_of_task(run: Run) -> dict[str, tuple[str, ...]]:
 
     Older providers have the DAG's tags only in the facet `airflow`.
     """
-    tags = _listed(mapping(mapping(run.facets.get("airflow")).get("dag")).get("tags"))
-    of_dag = tuple(sorted({tag for each in tags if (tag := text(each))}))
+    tags = _listed(as_mapping(as_mapping(run.facets.get("airflow")).get("dag")).get("tags"))
+    of_dag = tuple(sorted({name for tag in tags if (name := text(tag))}))
     sets = {**({"tags": of_dag} if of_dag else {}), **sets_of(run.job_facets)}
     return {name: values for name, values in sets.items() if values != _DEFAULT_OWNERS}
 
@@ -140,7 +141,7 @@ def in_dag_run(run: Run, dag_run: str) -> Run:
 
 def sql_of(run: Run) -> str:
     """Return the SQL of a run, "" without it."""
-    return str(mapping(run.job_facets.get("sql")).get("query") or "").strip()
+    return str(as_mapping(run.job_facets.get("sql")).get("query") or "").strip()
 
 
 def sql_without_datasets(run: Run) -> str:
@@ -179,7 +180,7 @@ def warehouse_of_task(run: Run) -> Warehouse | None:
 
 def warehouse_of_query(run: Run) -> Warehouse | None:
     """Return the warehouse that a query's facet `externalQuery` names; None without one."""
-    source = text(mapping(run.facets.get("externalQuery")).get("source"))
+    source = text(as_mapping(run.facets.get("externalQuery")).get("source"))
     return Warehouse(source, "") if source.partition("://")[0] in _TABLES else None
 
 
@@ -188,7 +189,7 @@ def checks(run: Run) -> Iterator[Check]:
     task = task_of(run)
     operator = text(task.get("operator_class"))
     if operator == _COLUMN_CHECKS:
-        yield from _column_checks(mapping(task.get("column_mapping")))
+        yield from _column_checks(as_mapping(task.get("column_mapping")))
     elif operator == _TABLE_CHECKS:
         yield from _table_checks(run)
     elif operator in _CHECKS:
@@ -196,9 +197,9 @@ def checks(run: Run) -> Iterator[Check]:
 
 
 def _column_checks(columns: Mapping[str, Any]) -> Iterator[Check]:
-    for column, found in columns.items():
-        for kind, values in mapping(found).items():
-            success = mapping(values).get("success")
+    for column, results in columns.items():
+        for kind, values in as_mapping(results).items():
+            success = as_mapping(values).get("success")
             # Without an outcome, the query failed before any check.
             status: Status = "error" if success is None else "passed" if success else "failed"
             yield Check(str(kind), str(column), "", status)
@@ -221,26 +222,26 @@ def _status(run: Run) -> Status:
 
 
 def _message(run: Run) -> str:
-    return str(mapping(run.facets.get("errorMessage")).get("message") or "")
+    return str(as_mapping(run.facets.get("errorMessage")).get("message") or "")
 
 
 def _assets(run: Run, which: str) -> dict[DatasetKey, Document]:
     """Return the datasets of a task's inlets or outlets; an asset that is only a name is none."""
-    found: dict[DatasetKey, Document] = {}
+    assets: dict[DatasetKey, Document] = {}
     for asset in _listed(task_of(run).get(which)):
-        key = dataset_of_asset(str(mapping(asset).get("uri") or ""))
+        key = dataset_of_asset(str(as_mapping(asset).get("uri") or ""))
         if key is not None:
-            found[key] = {"namespace": key[0], "name": key[1]}
-    return dict(sorted(found.items()))
+            assets[key] = {"namespace": key[0], "name": key[1]}
+    return dict(sorted(assets.items()))
 
 
 def _listed(value: Any) -> list[Any]:
     if not isinstance(value, str):
-        return listed(value)
+        return as_list(value)
     if len(value) > _MAX_ASSETS or not value.startswith("["):
         return []
     try:
-        return listed(ast.literal_eval(value))
+        return as_list(ast.literal_eval(value))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return []
 

@@ -44,10 +44,10 @@ def changed_rows(operation: RowOperation, run: Run, key: DatasetKey, job: JobKey
     output = outputs(run)[key]
     target = _event_table(key, output, {}, job.name)
     named = _columns_named((output.get("facets") or {}).get("columnLineage") or {})
-    known: dict[DatasetKey, Document] = {each: {} for each in named} | dict(run.inputs)
-    sources = [_event_table(each, found, named, job.name) for each, found in known.items()]
-    found = lineage_of(operation.statement, target, sources, job)
-    return ChangedRows(found.columns, frozenset(found.reads), tuple(found.problems))
+    known: dict[DatasetKey, Document] = {source: {} for source in named} | dict(run.inputs)
+    sources = [_event_table(source, document, named, job.name) for source, document in known.items()]
+    lineage = lineage_of(operation.statement, target, sources, job)
+    return ChangedRows(lineage.columns, frozenset(lineage.reads), tuple(lineage.problems))
 
 
 def _event_table(

@@ -77,7 +77,7 @@ def stored_table(
         table = Reference(ref.namespace, _above(ref.name))
         return StoredTable(table, own, pseudo.union(added), identifiers)
     parts = {identifier["name"]: _part(identifier["name"], columns, ref.name) for identifier in identifiers}
-    part = next((each for each in parts.values() if each), None)
+    part = next((part for part in parts.values() if part), None)
     # A read by path has no other name.
     if not identifiers and has_metadata_columns(columns):
         part = "metadata"
@@ -296,7 +296,10 @@ def type_text(field: Mapping[str, Any], *, of_spark: bool, depth: int = 0) -> st
         kind = _OF_SPARK.get(kind, kind)
     if not inner or depth > _MAX_DEPTH:
         return kind
-    texts = [(each["name"], type_text(each, of_spark=of_spark, depth=depth + 1)) for each in inner]
+    texts = [
+        (inner_field["name"], type_text(inner_field, of_spark=of_spark, depth=depth + 1))
+        for inner_field in inner
+    ]
     match kind.lower():
         case "array" if len(texts) == 1:
             return f"array<{texts[0][1]}>"

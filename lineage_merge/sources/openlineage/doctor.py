@@ -29,9 +29,9 @@ def _examine(openlineage: OpenLineage) -> Iterator[Diagnosis]:
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
     """Return whether there is a valid event, and the problem of the first invalid one."""
-    found = list(islice(files.events(part), _EVENTS))
-    broken = (each for each in found if isinstance(each, Problem) and each.kind == "rejected")
-    return any(not isinstance(each, Problem) for each in found), next(broken, None)
+    events = list(islice(files.events(part), _EVENTS))
+    broken = (problem for problem in events if isinstance(problem, Problem) and problem.kind == "rejected")
+    return any(not isinstance(event, Problem) for event in events), next(broken, None)
 
 
 CHECKS = (SourceCheck(EVENTS, _examine),)

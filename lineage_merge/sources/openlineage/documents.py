@@ -5,15 +5,15 @@ https://openlineage.io/docs/spec/facets (`openlineage.schema.json` has the parts
 large facets, such as Spark's logical plan, are reduced before Spark shuffles them.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 from lineage_merge.infra.document_decoder import DocumentDecoder
+from lineage_merge.infra.json_schema import load_schema
 from lineage_merge.model.elements import Problem
+from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 
 Document = dict[str, Any]
 Kind = Literal["RunEvent", "JobEvent", "DatasetEvent"]
@@ -23,10 +23,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @cache
 def _schema() -> Mapping[str, Any]:
-    loaded: Mapping[str, Any] = json.loads(
-        files(__package__).joinpath("openlineage.schema.json").read_text(encoding="utf-8")
-    )
-    return loaded
+    return load_schema(__package__, "openlineage.schema.json")
 
 
 @cache
@@ -36,8 +33,8 @@ def _decoder(kind: Kind) -> DocumentDecoder:
 
 @cache
 def _facets_read(part: str, group: str = "facets") -> frozenset[str]:
-    found: Mapping[str, Any] = _schema()["$defs"][part]["properties"].get(group, {})
-    return frozenset(found.get("properties", ()))
+    facets: Mapping[str, Any] = _schema()["$defs"][part]["properties"].get(group, {})
+    return frozenset(facets.get("properties", ()))
 
 
 def is_event(document: object) -> bool:
@@ -69,9 +66,8 @@ def check(event: Document, location: str) -> Problem | None:
 
 def moment(event: Mapping[str, Any]) -> int:
     """Return the event's time in ms since 1970. Without a time zone it is UTC."""
-    found = datetime.fromisoformat(event["eventTime"].upper())
-    found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return round((found - _EPOCH).total_seconds() * 1000)
+    time = datetime.fromisoformat(event["eventTime"].upper())
+    return round(((time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH).total_seconds() * 1000)
 
 
 def cut_down(event: Document) -> Document:
@@ -84,17 +80,17 @@ def cut_down(event: Document) -> Document:
             reduced[part] = _part(event[part], part)
     for part in ("inputs", "outputs"):
         if event.get(part):
-            reduced[part] = [_part(each, "dataset") for each in event[part]]
+            reduced[part] = [_part(dataset, "dataset") for dataset in event[part]]
     return reduced
 
 
-def _part(found: Document, part: str) -> Document:
-    reduced: Document = {name: found[name] for name in ("runId", "namespace", "name") if name in found}
+def _part(document: Document, part: str) -> Document:
+    reduced: Document = {name: document[name] for name in ("runId", "namespace", "name") if name in document}
     for group in ("facets", "inputFacets", "outputFacets"):
         wanted = _facets_read(part, group)
         facets = {
             name: facet
-            for name, facet in (found.get(group) or {}).items()
+            for name, facet in (document.get(group) or {}).items()
             if name in wanted and isinstance(facet, dict) and facet and not facet.get("_deleted")
         }
         if facets:
@@ -107,8 +103,8 @@ _MAX_LENGTH = 300
 
 def owners_of(facets: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names in the `ownership` facet of a job or dataset."""
-    stated = listed(mapping(facets.get("ownership")).get("owners"))
-    return tuple(sorted({name for each in stated if (name := text(mapping(each).get("name")))}))
+    stated = as_list(as_mapping(facets.get("ownership")).get("owners"))
+    return tuple(sorted({name for owner in stated if (name := text(as_mapping(owner).get("name")))}))
 
 
 def tags_of(facets: Mapping[str, Any]) -> tuple[str, ...]:
@@ -118,11 +114,11 @@ def tags_of(facets: Mapping[str, Any]) -> tuple[str, ...]:
 
 def tags_of_columns(facets: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the tags of each column in the `tags` facet of a dataset."""
-    found: dict[str, set[str]] = {}
+    tags_by_field: dict[str, set[str]] = {}
     for field, tag in _tags(facets):
         if field:
-            found.setdefault(field, set()).add(tag)
-    return {field: tuple(sorted(tags)) for field, tags in sorted(found.items())}
+            tags_by_field.setdefault(field, set()).add(tag)
+    return {field: tuple(sorted(tags)) for field, tags in sorted(tags_by_field.items())}
 
 
 def sets_of(facets: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
@@ -136,25 +132,15 @@ def _tags(facets: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
     Airflow repeats the tag of a DAG as its value.
     """
-    for each in map(mapping, listed(mapping(facets.get("tags")).get("tags"))):
-        key, value = text(each.get("key")), text(each.get("value"))
+    for tag in map(as_mapping, as_list(as_mapping(facets.get("tags")).get("tags"))):
+        key, value = text(tag.get("key")), text(tag.get("value"))
         if key:
             yield (
-                text(each.get("field")),
+                text(tag.get("field")),
                 key if value.lower() in ("", "true", key.lower()) else f"{key}:{value}",
             )
 
 
 def text(value: Any) -> str:
     """Return a text, bounded; "" for anything else."""
-    return value.strip()[:_MAX_LENGTH] if isinstance(value, str) else ""
-
-
-def listed(value: Any) -> list[Any]:
-    """Return a list; an empty one for anything else."""
-    return value if isinstance(value, list) else []
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """Return a JSON object; an empty one for anything else."""
-    return value if isinstance(value, Mapping) else {}
+    return as_text(value)[:_MAX_LENGTH]

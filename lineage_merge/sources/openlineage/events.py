@@ -119,10 +119,10 @@ class Context:
             if error.name != "sqlglot":
                 raise
             return run
-        found = with_tables(run, sql_without_datasets(run), warehouse)
+        named = with_tables(run, sql_without_datasets(run), warehouse)
         task = job_of(run).key.name
-        refs = (reference(*key, task) for key in (*found.inputs, *found.outputs))
-        return found if all(map(self.resolver.resolves, refs)) else run
+        refs = (reference(*key, task) for key in (*named.inputs, *named.outputs))
+        return named if all(map(self.resolver.resolves, refs)) else run
 
 
 def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
@@ -220,9 +220,9 @@ def _as_one(_written: Hashable, events: list[EventRow]) -> Iterator[EventRow]:
         yield from events
         return
     in_order = sorted(events, key=_outer_first)
-    found = list(_failed_inside(in_order) if in_order[0].target is not None else in_order)
+    writes = list(_failed_inside(in_order) if in_order[0].target is not None else in_order)
     # Sorting is stable: of equal row counts the outer one stays first.
-    for _, of_rows in groupby(sorted(found, key=_rows), key=_rows):
+    for _, of_rows in groupby(sorted(writes, key=_rows), key=_rows):
         yield from _counted_once(of_rows)
 
 

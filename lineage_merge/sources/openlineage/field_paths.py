@@ -24,12 +24,12 @@ def with_field_paths(
     def named(inputs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         return [
             {
-                **each,
+                **field,
                 "field": path_of_name(
-                    each["field"], sources.get(reference(each["namespace"], each["name"], application), ())
+                    field["field"], sources.get(reference(field["namespace"], field["name"], application), ())
                 ),
             }
-            for each in inputs
+            for field in inputs
         ]
 
     fields = {
@@ -48,7 +48,7 @@ def input_fields(facet: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 def known_fields(fields: Iterable[Mapping[str, Any]] | None) -> Iterator[Mapping[str, Any]]:
     """Yield the columns whose dataset the producer knows: openlineage-sql leaves its name empty otherwise."""
-    return (each for each in fields or () if each["name"])
+    return (field for field in fields or () if field["name"])
 
 
 def path_of_name(name: str, fields: Fields) -> str:

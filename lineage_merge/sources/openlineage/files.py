@@ -67,9 +67,9 @@ def _unmarked(text: str, location: str) -> Problem:
 
 
 def _not_an_event(document: object) -> str:
-    found = document_kind.of_document(document)
-    is_other = found is not None and found is not EVENTS
-    return f"not an OpenLineage event, but {found}" if is_other else "not an OpenLineage event"
+    kind = document_kind.of_document(document)
+    is_other = kind is not None and kind is not EVENTS
+    return f"not an OpenLineage event, but {kind}" if is_other else "not an OpenLineage event"
 
 
 def _objects(text: str) -> Iterator[Any]:
@@ -92,14 +92,14 @@ def _inside(document: object, depth: int) -> Iterator[Document]:
     if is_event(document) and isinstance(document, dict):
         yield document
     elif isinstance(document, list):
-        for each in document:
-            yield from _inside(each, depth)
+        for item in document:
+            yield from _inside(item, depth)
     elif isinstance(document, dict) and depth:
-        for each in document.values():
-            if isinstance(each, dict):
-                yield from _inside(each, depth - 1)
-            elif isinstance(each, str) and _MARK.search(each):
-                for object_ in _objects(each):
+        for value in document.values():
+            if isinstance(value, dict):
+                yield from _inside(value, depth - 1)
+            elif isinstance(value, str) and _MARK.search(value):
+                for object_ in _objects(value):
                     yield from _inside(object_, depth - 1)
 
 

@@ -5,12 +5,13 @@ Spline, so that a job reported by both is one job.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from lineage_merge.model.elements import JobKey
 from lineage_merge.sources.dbt.jobs import job_name
+from lineage_merge.sources.json_values import as_mapping
 from lineage_merge.sources.openlineage.airflow_tasks import dag_run_of
-from lineage_merge.sources.openlineage.documents import mapping
 from lineage_merge.sources.openlineage.runs import Run
 from lineage_merge.sources.spline.naming import application
 
@@ -119,7 +120,7 @@ def _airflow(run: Run, framework: str) -> JobRun:
     shown, dag_run_id = dag_run_of(run), parent_run(run)
     if is_query(run):
         name = (parent.get("job") or {}).get("name") or name
-        root = mapping(mapping(parent.get("root")).get("run")).get("runId")
+        root = as_mapping(as_mapping(parent.get("root")).get("run")).get("runId")
         dag_run_id = str(root or dag_run_id)
     # Other tasks of the DAG run may write the same dataset.
     dag_run = f"{run.job['namespace']} {shown}" if shown else dag_run_id
@@ -179,6 +180,5 @@ def _framework(run: Run) -> str:
     return f"{engine.get('name') or ''} {engine.get('version') or ''}".strip()
 
 
-def _facet(run: Run, name: str) -> dict[str, Any]:
-    facet: dict[str, Any] = run.facets.get(name) or {}
-    return facet
+def _facet(run: Run, name: str) -> Mapping[str, Any]:
+    return as_mapping(run.facets.get(name))

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, cast
 
-from lineage_merge.sources.openlineage.documents import Document, mapping
+from lineage_merge.sources.json_values import as_mapping
+from lineage_merge.sources.openlineage.documents import Document
 from lineage_merge.sources.openlineage.jobs import is_spark, own_name
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 from lineage_merge.sources.openlineage.statement_names import key_of, names_of
@@ -61,7 +62,7 @@ def row_operation(run: Run) -> RowOperation | None:
     """Return the operation of a run of Spark, None for other runs."""
     if not is_spark(run):
         return None
-    text = str(mapping(run.job_facets.get("sql")).get("query") or "")
+    text = str(as_mapping(run.job_facets.get("sql")).get("query") or "")
     command, stated = _COMMAND.fullmatch(_command(run)), _STATEMENT.match(text)
     if stated is None:
         if command is None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lineage_merge.infra.batches import grouped
 from lineage_merge.sources.openlineage.documents import Document, moment
 
 _ENDS = ("COMPLETE", "ABORT", "FAIL")
@@ -103,11 +104,9 @@ def _is_stream(job: Document) -> bool:
 
 
 def _datasets(events: list[Document], part: str) -> dict[DatasetKey, Document]:
-    found: dict[DatasetKey, list[Document]] = {}
-    for event in events:
-        for each in event.get(part) or ():
-            found.setdefault((each["namespace"], each["name"]), []).append(each)
-    return {key: _merged_facets(found[key]) for key in sorted(found)}
+    datasets = (dataset for event in events for dataset in event.get(part) or ())
+    documents = grouped(((dataset["namespace"], dataset["name"]), dataset) for dataset in datasets)
+    return {key: _merged_facets(documents[key]) for key in sorted(documents)}
 
 
 def _merged_facets(parts: Iterable[Document]) -> Document:

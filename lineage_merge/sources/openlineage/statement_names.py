@@ -34,10 +34,10 @@ def names_of(namespace: str, name: str, dataset: Mapping[str, Any]) -> DatasetNa
     """Return the names of a dataset of an event, without those of a part such as ``db.t.files``."""
     path = path_uri(namespace, name)
     symlinks = ((dataset.get("facets") or {}).get("symlinks") or {}).get("identifiers") or ()
-    given = [str(each["name"]) for each in symlinks] + ([] if path else [name])
+    given = [str(symlink["name"]) for symlink in symlinks] + ([] if path else [name])
     tables: dict[tuple[str, ...], None] = {}
-    for each in given:
-        parts = each.removeprefix("table/").replace("/", ".").split(".")
+    for identifier in given:
+        parts = identifier.removeprefix("table/").replace("/", ".").split(".")
         if part_of_name(["", *parts], location=path) is not None:
             parts = parts[:-1]
         tables[tuple(parts)] = None

@@ -24,6 +24,7 @@ from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import cut, reason
 from lineage_merge.column_lineage.transformations import lineage_elements
+from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.statement_names import DatasetNames, key_of
@@ -116,13 +117,13 @@ class _Reading:
             self._views = self._views_of_inputs()
             changed = self._read(changes)
         problems = [*changed.problems, *self._problems()]
-        found = StatementLineage(problems=list(dict.fromkeys(problems)))
+        lineage = StatementLineage(problems=list(dict.fromkeys(problems)))
         edges = flows(changed.columns), influences(changed.influences)
-        found.columns = tuple(lineage_elements(*edges, job, self._target.ref, self._reference))
-        found.reads = set(self._extra.values())
+        lineage.columns = tuple(lineage_elements(*edges, job, self._target.ref, self._reference))
+        lineage.reads = set(self._extra.values())
         if changed.reads(_key(self._target.ref)):
-            found.reads.add(self._target.ref)
-        return found
+            lineage.reads.add(self._target.ref)
+        return lineage
 
     def _reference(self, key: str) -> Reference:
         return self._extra[key] if key in self._extra else self._tables[key].ref
@@ -165,8 +166,8 @@ class _Reading:
                 return part.relation(self._columns(key))
             key = self._left_out(table)
         if key is not None:
-            found = self._tables.get(key)
-            return Relation([AllColumns(None)]) if found and found.metadata else self._columns(key)
+            known = self._tables.get(key)
+            return Relation([AllColumns(None)]) if known and known.metadata else self._columns(key)
         view = fold(table.name)
         if view in self._views:
             return self._views[view]
@@ -177,11 +178,11 @@ class _Reading:
         name = _parts(table)
         if name == self._statement.target:
             return _key(self._target.ref)
-        found = [key for key, each in self._tables.items() if each.names.has(name)]
-        if len(found) != 1:
+        keys = [key for key, candidate in self._tables.items() if candidate.names.has(name)]
+        if len(keys) != 1:
             return None
-        self._named.add(found[0])
-        return found[0]
+        self._named.add(keys[0])
+        return keys[0]
 
     def _left_out(self, table: exp.Table) -> str | None:
         """Return the key of a table that the client left out, such as one of a subquery."""
@@ -229,7 +230,7 @@ def _assigned(used: Mapping[str, set[str]], tables: Sequence[EventTable]) -> dic
             for view, columns in used.items()
             if view not in assigned
         }
-        certain = next(((view, found[0]) for view, found in fitting.items() if len(found) == 1), None)
+        certain = next(((view, fits[0]) for view, fits in fitting.items() if len(fits) == 1), None)
         if certain is None:
             return {}
         assigned[certain[0]] = certain[1]
@@ -245,10 +246,7 @@ def _fits(columns: set[str], table: EventTable, known: set[str]) -> bool:
 
 def _together(tables: Sequence[EventTable]) -> Relation:
     """Return a relation with the columns of all tables; a name that several have has no origin."""
-    owners: dict[str, list[tuple[EventTable, str]]] = {}
-    for table in tables:
-        for name in table.columns:
-            owners.setdefault(fold(name), []).append((table, name))
+    owners = grouped((fold(name), (table, name)) for table in tables for name in table.columns)
     items = [
         NamedColumn(
             of_name[0][1],

@@ -58,11 +58,11 @@ def task_writes(
 
     An input that no statement names, such as one that the task's code adds, feeds each output.
     """
-    found = _statements(run, query, job.name)
-    if found is None:
+    statements = _statements(run, query, job.name)
+    if statements is None:
         return None
-    tables = found.tables
-    writes = [write for write in found.lineage.writes if write.target == tables.add(target)]
+    tables = statements.tables
+    writes = [write for write in statements.lineage.writes if write.target == tables.add(target)]
     if not writes:
         return None
     elements = [
@@ -71,12 +71,12 @@ def task_writes(
     shared = next((feeds.properties for feeds in elements if isinstance(feeds, Feeds)), {})
     elements += (
         Feeds(job, source, tables.references[writes[0].target], shared)
-        for source in found.unnamed_inputs(run)
+        for source in statements.unnamed_inputs(run)
     )
     lines = {write.line for write in writes}
     notes = [
         note.message
-        for note in found.lineage.notes
+        for note in statements.lineage.notes
         if note.line in lines and note.kind in ("no-columns", "not-joined")
     ]
     return TaskWrites(tuple(elements), tuple(dict.fromkeys(notes)))
@@ -92,7 +92,7 @@ def with_written(run: Run, query: str) -> Run:
         return run
     text = query if ":/" in query else _NUMBER.sub("1", _LITERAL.sub("''", query))
     targets = _targets(text, warehouse, run.job["name"], _names(run))
-    outputs = {key: each for key, each in run.outputs.items() if key not in targets.absent}
+    outputs = {key: document for key, document in run.outputs.items() if key not in targets.absent}
     return replace(run, outputs=dict(sorted({**_documents(targets.added), **outputs}.items())))
 
 
@@ -106,10 +106,11 @@ class _Targets(NamedTuple):
 @lru_cache(maxsize=1024)
 def _targets(query: str, warehouse: str, application: str, known: "_Names") -> _Targets:
     """Compare the targets of SQL with the outputs of its event; runs of a task differ in literals only."""
-    found = _read(query, warehouse, application, known, ())
-    tables, outputs = found.tables, {key: found.tables.add(key) for key, _, is_output in known if is_output}
-    targets = {write.target for write in found.lineage.writes}
-    absent = (found.lineage.dropped | found.lineage.renamed.keys()) - targets
+    statements = _read(query, warehouse, application, known, ())
+    tables = statements.tables
+    outputs = {key: tables.add(key) for key, _, is_output in known if is_output}
+    targets = {write.target for write in statements.lineage.writes}
+    absent = (statements.lineage.dropped | statements.lineage.renamed.keys()) - targets
     return _Targets(
         frozenset(tables.references[target] for target in targets.difference(outputs.values())),
         frozenset(key for key, output in outputs.items() if output in absent),
@@ -164,7 +165,7 @@ _Names = tuple[tuple[DatasetKey, DatasetNames, bool], ...]
 def _names(run: Run) -> _Names:
     """Return the datasets of an event with their names, and whether each is an output."""
     documents = {**run.inputs, **run.outputs}
-    return tuple((key, names_of(*key, each), key in run.outputs) for key, each in documents.items())
+    return tuple((key, names_of(*key, document), key in run.outputs) for key, document in documents.items())
 
 
 def _warehouse(run: Run) -> str:
@@ -181,7 +182,7 @@ def _statements(run: Run, query: str, application: str) -> _Statements | None:
     if not warehouse:
         return None
     documents = {**run.inputs, **run.outputs}
-    shapes = tuple((key, _shape(each)) for key, each in documents.items() if schema_fields(each))
+    shapes = tuple((key, _shape(document)) for key, document in documents.items() if schema_fields(document))
     return _read(query, warehouse, application, _names(run), shapes)
 
 
@@ -215,7 +216,7 @@ def _parsed(query: str, dialect: str) -> Script:
 
 def _shape(dataset: Document) -> Shape:
     fields = schema_fields(dataset)
-    columns = (ShapeColumn(str(each["name"]), str(each.get("type") or "")) for each in fields)
+    columns = (ShapeColumn(str(field["name"]), str(field.get("type") or "")) for field in fields)
     return Shape(tuple(columns), complete=True, declared=True)
 
 
@@ -270,9 +271,9 @@ class EventTables:
     def add(self, key: DatasetKey) -> str:
         """Return the key of a dataset, used while the script is read."""
         ref = reference(*key, self.application)
-        found = f"{ref.namespace}\n{ref.name}"
-        self.references[found] = ref
-        return found
+        name = f"{ref.namespace}\n{ref.name}"
+        self.references[name] = ref
+        return name
 
     def learn_schema(self, script: Script) -> None:
         """Learn database and schema of names without them, where the event's datasets leave no choice.
@@ -283,7 +284,7 @@ class EventTables:
         if len(unqualified) == 1:
             self._schema = unqualified.pop()
             return
-        trees = [each.tree for each in script.statements if isinstance(each.tree, exp.Expr)]
+        trees = [tree for statement in script.statements if isinstance(tree := statement.tree, exp.Expr)]
         tables = [table for tree in trees for table in tree.find_all(exp.Table)]
         matching = [
             self.matching([part.name for part in table.parts]) for table in tables if len(table.parts) == 1
@@ -316,5 +317,5 @@ class EventTables:
         return [key for key, names in self.known.items() if names.has(parts)]
 
     def _databases(self) -> tuple[str, ...]:
-        found = {tuple(key[1].split(".")[:-2]) for key in self.known if key[0] == self.namespace}
-        return found.pop() if len(found) == 1 else ()
+        databases = {tuple(key[1].split(".")[:-2]) for key in self.known if key[0] == self.namespace}
+        return databases.pop() if len(databases) == 1 else ()

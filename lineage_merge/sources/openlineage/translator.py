@@ -24,6 +24,7 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.naming import redact
+from lineage_merge.sources.json_values import as_list, as_mapping
 from lineage_merge.sources.openlineage import airflow_tasks
 from lineage_merge.sources.openlineage.changed_rows import changed_rows
 from lineage_merge.sources.openlineage.datasets import (
@@ -34,7 +35,7 @@ from lineage_merge.sources.openlineage.datasets import (
     stored,
     stored_table,
 )
-from lineage_merge.sources.openlineage.documents import Document, listed, mapping, sets_of, text
+from lineage_merge.sources.openlineage.documents import Document, sets_of, text
 from lineage_merge.sources.openlineage.field_paths import input_fields, known_fields, with_field_paths
 from lineage_merge.sources.openlineage.jobs import JobRun, is_airflow, job_of
 from lineage_merge.sources.openlineage.row_operations import outputs, row_operation
@@ -83,11 +84,11 @@ def rows_written(run: Run, key: DatasetKey) -> int | None:
 def version_written(run: Run, key: DatasetKey) -> str | None:
     """Return one of the run's targets with its version after the write, if reported: ``db.orders@4``."""
     facets = outputs(run)[key].get("facets") or {}
-    version = text(mapping(facets.get("version")).get("datasetVersion"))
+    version = text(as_mapping(facets.get("version")).get("datasetVersion"))
     if not version:
         return None
     table = stored_table(outputs(run)[key], reference(*key))
-    names = [str(each["name"]) for each in table.names]
+    names = [str(identifier["name"]) for identifier in table.names]
     return f"{min(names, default=table.ref.name)}@{version}"
 
 
@@ -100,11 +101,11 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     job, of_spark = job_run.key, job_run.key.job_type == "spark"
     output = outputs(run)[key]
     target = reference(*key, job.name)
-    inputs = {reference(*each, job.name): found for each, found in run.inputs.items()}
+    inputs = {reference(*source, job.name): dataset for source, dataset in run.inputs.items()}
     query = str((run.job_facets.get("sql") or {}).get("query") or "")
     tables = {
-        ref: stored_table(found, ref, query, of_spark=of_spark)
-        for ref, found in ((target, output), *inputs.items())
+        ref: stored_table(dataset, ref, query, of_spark=of_spark)
+        for ref, dataset in ((target, output), *inputs.items())
     }
     yield from dataset_elements(output, tables[target], Authority.BUILDER, of_spark=of_spark)
     target = tables[target].ref  # without the name of a branch
@@ -113,8 +114,8 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
         yield Dataset(target, Authority.BUILDER, "snapshot")
     yield _job(run, job_run)
     yield Writes(job, target)
-    for ref, found in inputs.items():
-        yield from dataset_elements(found, tables[ref], Authority.READER, of_spark=of_spark)
+    for ref, dataset in inputs.items():
+        yield from dataset_elements(dataset, tables[ref], Authority.READER, of_spark=of_spark)
     written = _by_statements(run, query, key, job, sequence)
     if written is not None:
         yield from written.elements
@@ -124,7 +125,7 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     facet = with_field_paths(
         (output.get("facets") or {}).get("columnLineage") or {},
         schema_fields(output),
-        {ref: schema_fields(found) for ref, found in inputs.items()},
+        {ref: schema_fields(dataset) for ref, dataset in inputs.items()},
         job.name,
     )
     mode = write_mode(run, key)
@@ -194,9 +195,9 @@ def _lifecycle(output: Document) -> str:
     return str(facet.get("lifecycleStateChange") or "").upper()
 
 
-_INFLUENCES = frozenset(each.value for each in InfluenceKind)
+_INFLUENCES = frozenset(kind.value for kind in InfluenceKind)
 _DIRECT = frozenset(
-    each.name for each in (Transformation.IDENTITY, Transformation.TRANSFORMATION, Transformation.AGGREGATION)
+    kind.name for kind in (Transformation.IDENTITY, Transformation.TRANSFORMATION, Transformation.AGGREGATION)
 )
 _STEERING = frozenset((Transformation.CONDITIONAL.name, Transformation.WINDOW.name))
 
@@ -218,41 +219,41 @@ def _column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -
     for column, output_field in (facet.get("fields") or {}).items():
         for field in known_fields(output_field.get("inputFields")):
             yield from _column_edges(field, column, output_field, job, target)
-    for each in known_fields(facet.get("dataset")):
-        source = reference(each["namespace"], each["name"], target.application)
+    for input_field in known_fields(facet.get("dataset")):
+        source = reference(input_field["namespace"], input_field["name"], target.application)
         # For a computed indirect input, the facet says how it is computed, not what it decides.
-        kinds = _named(each, _INFLUENCES)
-        yield Influences(job, source, each["field"], target, kinds)
+        kinds = _named(input_field, _INFLUENCES)
+        yield Influences(job, source, input_field["field"], target, kinds)
 
 
 def _column_edges(
-    found: Mapping[str, Any], column: str, output_field: Mapping[str, Any], job: JobKey, target: Reference
+    field: Mapping[str, Any], column: str, output_field: Mapping[str, Any], job: JobKey, target: Reference
 ) -> Iterator[Element]:
-    source = reference(found["namespace"], found["name"], target.application)
-    transformations = found.get("transformations") or ()
+    source = reference(field["namespace"], field["name"], target.application)
+    transformations = field.get("transformations") or ()
     if not transformations:
         how = _legacy_subtypes(output_field)
         text = str(output_field.get("transformationDescription") or "")
         # "identical" is no expression.
         text = "" if how == (Transformation.IDENTITY.name,) else text
-        yield FeedsColumn(job, source, found["field"], target, column, how, text)
+        yield FeedsColumn(job, source, field["field"], target, column, how, text)
         return
-    kinds = _named(found, _INFLUENCES)
+    kinds = _named(field, _INFLUENCES)
     if kinds:
-        yield Influences(job, source, found["field"], target, kinds)
+        yield Influences(job, source, field["field"], target, kinds)
     flows = [
         transformation for transformation in transformations if _subtype(transformation) not in _INFLUENCES
     ]
     if flows:
-        how = _named(found, _DIRECT | _STEERING)
+        how = _named(field, _DIRECT | _STEERING)
         texts = dict.fromkeys(str(flow.get("description") or "").strip() for flow in flows)
         expression = " | ".join(text for text in texts if text)
-        yield FeedsColumn(job, source, found["field"], target, column, how, expression)
+        yield FeedsColumn(job, source, field["field"], target, column, how, expression)
 
 
-def _named(found: Mapping[str, Any], wanted: frozenset[str]) -> tuple[str, ...]:
+def _named(field: Mapping[str, Any], wanted: frozenset[str]) -> tuple[str, ...]:
     """Return the known subtypes; missing or unknown ones are not guessed."""
-    subtypes = {_subtype(transformation) for transformation in found.get("transformations") or ()}
+    subtypes = {_subtype(transformation) for transformation in field.get("transformations") or ()}
     return tuple(sorted(subtypes & wanted))
 
 
@@ -286,9 +287,9 @@ def assertions(run: Run) -> Iterator[Element]:
 def _of_datasets(run: Run) -> Iterator[Assertion]:
     for key, dataset in (*run.inputs.items(), *run.outputs.items()):
         for group in ("inputFacets", "facets"):
-            facets = mapping(dataset.get(group))
-            for each in listed(mapping(facets.get("dataQualityAssertions")).get("assertions")):
-                yield from _assertion(run, key, mapping(each))
+            facets = as_mapping(dataset.get(group))
+            for assertion in as_list(as_mapping(facets.get("dataQualityAssertions")).get("assertions")):
+                yield from _assertion(run, key, as_mapping(assertion))
 
 
 def _of_run(run: Run, known: Set[str]) -> Iterator[Assertion]:
@@ -296,17 +297,17 @@ def _of_run(run: Run, known: Set[str]) -> Iterator[Assertion]:
     if len(run.inputs) != 1:
         return
     (key,) = run.inputs
-    for each in map(mapping, listed(mapping(run.facets.get("test")).get("tests"))):
-        tested = mapping(each.get("params"))
+    for test in map(as_mapping, as_list(as_mapping(run.facets.get("test")).get("tests"))):
+        tested = as_mapping(test.get("params"))
         table = text(tested.get("tested_table"))
-        success = {"pass": True, "fail": False}.get(text(each.get("status")).lower())
-        if text(each.get("name")) in known or not f".{key[1]}".lower().endswith(
+        success = {"pass": True, "fail": False}.get(text(test.get("status")).lower())
+        if text(test.get("name")) in known or not f".{key[1]}".lower().endswith(
             f".{table}".lower() if table else ""
         ):
             continue
         stated = {
-            **each,
-            "assertion": each.get("type"),
+            **test,
+            "assertion": test.get("type"),
             "success": success,
             "column": tested.get("tested_column"),
         }
