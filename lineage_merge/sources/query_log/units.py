@@ -110,9 +110,7 @@ def units_of(
             continue
         is_local = bool(facts.creates) and (facts.is_temporary or at in ends)
         used = [
-            each
-            for name, each in local.items()
-            if name in facts.words and not (is_local and name == facts.creates)
+            local[name] for name in facts.words & local.keys() if not (is_local and name == facts.creates)
         ]
         made_of = tuple(sorted({position for each in used for position in each.made_of}))
         ended = {position for each in used for position in each.ends}
@@ -145,9 +143,8 @@ def units_of(
 def _read(step: Step, local: Mapping[str, _Local], renames: Renames) -> tuple[ReadKey, Reads]:
     statement, template = step.statement, step.template
     tables = tuple(
-        LocalTable(name, each.renamed_to, not each.has_schema, each.schema)
-        for name, each in sorted(local.items())
-        if name in step.facts.words
+        LocalTable(name, local[name].renamed_to, not local[name].has_schema, local[name].schema)
+        for name in sorted(step.facts.words & local.keys())
     )
     # What the statement writes is not read: it may get the name of what it reads.
     others = step.facts.words - {step.facts.creates, step.facts.changes} if renames.tables else frozenset()
@@ -190,6 +187,7 @@ def _ends(steps: Sequence[Step]) -> dict[int, tuple[int, ...]]:
         facts = step.facts
         if facts.creates and not facts.is_temporary:
             created.by_name[facts.creates] = at, facts.schema
+            created.original[at] = facts.creates
         for schema, name in facts.drops:
             created.drop(name, schema, at)
         if facts.renames is not None:
@@ -210,6 +208,7 @@ class _Created:
 
     ends: dict[int, tuple[int, ...]]
     by_name: dict[str, tuple[int, str]] = field(default_factory=dict)
+    original: dict[int, str] = field(default_factory=dict)
     dropped: dict[str, list[int]] = field(default_factory=dict)
 
     def drop(self, name: str, schema: str, at: int) -> None:
@@ -231,10 +230,12 @@ class _Created:
         self.by_name[new] = creation
 
     def keep_refreshed(self) -> None:
-        """Remove the ends of tables that exist at the end of the session."""
-        for name in self.by_name:
-            for creation in self.dropped.get(name, ()):
-                del self.ends[creation]
+        """Remove the ends of tables that exist at the end of the session, or have their first name again."""
+        for name, (creation, _) in self.by_name.items():
+            if self.original[creation] == name:
+                self.ends.pop(creation, None)
+            for dropped in self.dropped.get(name, ()):
+                del self.ends[dropped]
 
     def _pop(self, name: str, schema: str) -> tuple[int, str] | None:
         found = self.by_name.get(name)

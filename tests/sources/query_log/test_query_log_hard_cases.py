@@ -44,6 +44,20 @@ def edges(lineage: LogLineage) -> list[str]:
     ("texts", "expected"),
     [
         pytest.param(
+            [
+                "create table core.stage as select * from landing.new",
+                "alter table core.stage rename to stage_old",
+                "alter table core.stage_old rename to stage",
+            ],
+            ["landing.new > core.stage"],
+            id="a table that gets its name again",
+        ),
+        pytest.param(
+            [f"; {_LOAD};; insert into core.stage select * from landing.new"],
+            ["landing.new > core.stage", "landing.orders > core.orders"],
+            id="empty statements between others",
+        ),
+        pytest.param(
             ["create temp table stage as select * from landing.new", "drop table core.stage", _FROM_STAGE],
             ["landing.new > mart.daily"],
             id="a table of another schema is dropped, not the temporary one",
@@ -416,3 +430,27 @@ def test_a_statement_that_is_not_understood_is_in_the_report(tmp_path: Path) -> 
         LocalEngine(), tmp_path, format="statements", dialect="snowflake", namespace="snowflake://org-account"
     )
     assert (lineage.feeds, [each[0] for each in lineage.problems]) == (set(), ["skipped"])
+
+
+def test_sessions_of_one_process_are_runs_of_their_own(tmp_path: Path) -> None:
+    history = catalog()
+    history.session(7, "one").run(_LOAD, label="nightly")
+    history.session(7, "two").run(_LOAD, label="nightly")
+    lineage = read_log(LocalEngine(), history.write(tmp_path))
+    assert lineage.runs == {"nightly": 2}
+    assert lineage.jobs["nightly"]["duration_ms"] == "1000"
+
+
+def test_what_follows_a_call_in_its_text_is_not_of_the_procedure(tmp_path: Path) -> None:
+    assert read(tmp_path, f"call etl.load(); {_LOAD}").feeds == {
+        "core.orders #: landing.orders > core.orders"
+    }
+
+
+def test_the_time_of_a_text_with_several_statements_counts_once(tmp_path: Path) -> None:
+    history = catalog()
+    history.session(1).run(
+        f"{_LOAD}; {_FROM_STAGE}; insert into core.stage select * from landing.new", label="load"
+    )
+    lineage = read_log(LocalEngine(), history.write(tmp_path))
+    assert lineage.jobs["load"]["duration_ms"] == "1000"
