@@ -663,6 +663,34 @@ def test_a_table_that_the_script_renames_is_no_output(tmp_path: Path) -> None:
     assert feeds(rows) == {("dag.load", SALES, f"{MARTS}t", "overwrite")}
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "query"),
+    [
+        pytest.param(
+            "bigquery|shop-prod-284710.raw.sales",
+            "bigquery|shop-prod-284710.marts.t",
+            "insert into `shop-prod-284710.marts.t` select a from shop-prod-284710.raw.sales where a > 7",
+            id="projects with numbers",
+        ),
+        pytest.param(
+            SALES,
+            f"{WAREHOUSE}|dev.marts.2024",
+            """create table marts."2024" as select a from public.sales where a = 'x'""",
+            id="a table that is a number",
+        ),
+        pytest.param(
+            SALES,
+            f"{MARTS}t",
+            "drop table marts.t; -- it's old\ncreate table marts.t as select a from public.sales where a='x'",
+            id="comments with quotes",
+        ),
+    ],
+)
+def test_names_and_comments_are_not_values(tmp_path: Path, source: str, target: str, query: str) -> None:
+    rows = merged(tmp_path, sql(query, source, outputs=(target,)))
+    assert {(source_id, target_id) for _, source_id, target_id, _ in feeds(rows)} == {(source, target)}
+
+
 def test_an_input_that_no_statement_names_feeds_each_output(tmp_path: Path) -> None:
     """The code of a task adds it (`emit_query_lineage`)."""
     query = "insert into marts.t (a) select a from public.sales; select 1 from public.event"
