@@ -283,7 +283,7 @@ class EventTables:
     def add(self, key: DatasetKey) -> str:
         """Return the key of a dataset, used while the script is read."""
         ref = reference(*key, self.application)
-        found = f"{ref.namespace}\n{ref.name}"
+        found = f"{ref.namespace}\n{ref.name.rstrip('/')}"
         self.references[found] = ref
         return found
 

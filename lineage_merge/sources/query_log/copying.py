@@ -108,7 +108,7 @@ def json_paths(text: str) -> list[str] | None:
     """Return the paths in the text of a JSONPaths file, None if it is none."""
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     paths = found.get("jsonpaths") if isinstance(found, dict) else None
     return [str(path) for path in paths] if isinstance(paths, list) else None
