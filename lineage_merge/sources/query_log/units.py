@@ -193,23 +193,24 @@ def _ends(steps: Sequence[Step]) -> dict[int, tuple[int, ...]]:
         if facts.renames is not None:
             created.rename(*facts.renames, facts.schema, at)
         if facts.swaps is not None:
-            one, other = facts.swaps
-            with_other = created.by_name.pop(other, None)
-            created.rename(one, other, "", at)
-            if with_other is not None:
-                created.add_renamed(one, with_other, at)
+            created.swap(*facts.swaps, at)
     created.keep_refreshed()
     return ends
 
 
 @dataclass(slots=True)
 class _Created:
-    """The persistent tables that a session created, by name: position, and schema, if it is written."""
+    """The persistent tables that a session created, by name: position, and schema, if it is written.
+
+    A table that is renamed again and replaced by another one, such as by the next of a loop's, keeps the name
+    at which it was replaced. `left`: such names, with the creation of the table and its rename.
+    """
 
     ends: dict[int, tuple[int, ...]]
     by_name: dict[str, tuple[int, str]] = field(default_factory=dict)
     original: dict[int, str] = field(default_factory=dict)
     dropped: dict[str, list[int]] = field(default_factory=dict)
+    left: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def drop(self, name: str, schema: str, at: int) -> None:
         """Drop a table, if it is one of these."""
@@ -222,10 +223,25 @@ class _Created:
         """Rename a table, if it is one of these."""
         creation = self._pop(old, schema)
         if creation is not None:
+            if creation[0] in self.ends:
+                self.left[old] = creation[0], at
             self.add_renamed(new, creation, at)
+
+    def swap(self, one: str, other: str, at: int) -> None:
+        """Exchange the names of two tables, of which one or both are these."""
+        pair = [(self.by_name.pop(one, None), other), (self.by_name.pop(other, None), one)]
+        replaces = [creation is not None and creation[0] not in self.ends for creation, _ in pair]
+        for number, (creation, new) in enumerate(pair):
+            if creation is not None and replaces[1 - number] and not replaces[number]:
+                self.by_name[new] = creation
+            elif creation is not None:
+                self.add_renamed(new, creation, at)
 
     def add_renamed(self, new: str, creation: tuple[int, str], at: int) -> None:
         """Add a table under its new name."""
+        replaced, renamed = self.left.pop(new, (creation[0], 0))
+        if replaced != creation[0]:
+            self.ends[replaced] = tuple(end for end in self.ends[replaced] if end < renamed)
         self.ends[creation[0]] = (*self.ends.get(creation[0], ()), at)
         self.by_name[new] = creation
 

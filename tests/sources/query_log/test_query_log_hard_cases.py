@@ -53,6 +53,17 @@ def edges(lineage: LogLineage) -> list[str]:
             id="a table that gets its name again",
         ),
         pytest.param(
+            2
+            * [
+                "create table mart.daily_new as select * from landing.orders",
+                "alter table mart.daily rename to daily_old",
+                "alter table mart.daily_new rename to daily",
+                "drop table mart.daily_old",
+            ],
+            ["landing.orders > mart.daily"],
+            id="a table that a loop replaces",
+        ),
+        pytest.param(
             [f"; {_LOAD};; insert into core.stage select * from landing.new"],
             ["landing.new > core.stage", "landing.orders > core.orders"],
             id="empty statements between others",
