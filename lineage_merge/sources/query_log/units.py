@@ -203,7 +203,8 @@ class _Created:
     """The persistent tables that a session created, by name: position, and schema, if it is written.
 
     A table that is renamed again and replaced by another one, such as by the next of a loop's, keeps the name
-    at which it was replaced. `left`: such names, with the creation of the table and its rename.
+    at which it was replaced. `left`: names that may be such ones, with the table's creation and its rename.
+    `replaced`: the creations of such tables.
     """
 
     ends: dict[int, tuple[int, ...]]
@@ -211,6 +212,7 @@ class _Created:
     original: dict[int, str] = field(default_factory=dict)
     dropped: dict[str, list[int]] = field(default_factory=dict)
     left: dict[str, tuple[int, int]] = field(default_factory=dict)
+    replaced: set[int] = field(default_factory=set)
 
     def drop(self, name: str, schema: str, at: int) -> None:
         """Drop a table, if it is one of these."""
@@ -234,6 +236,7 @@ class _Created:
         for number, (creation, new) in enumerate(pair):
             if creation is not None and replaces[1 - number] and not replaces[number]:
                 self.by_name[new] = creation
+                self.replaced.add(creation[0])
             elif creation is not None:
                 self.add_renamed(new, creation, at)
 
@@ -242,13 +245,14 @@ class _Created:
         replaced, renamed = self.left.pop(new, (creation[0], 0))
         if replaced != creation[0]:
             self.ends[replaced] = tuple(end for end in self.ends[replaced] if end < renamed)
+            self.replaced.add(replaced)
         self.ends[creation[0]] = (*self.ends.get(creation[0], ()), at)
         self.by_name[new] = creation
 
     def keep_refreshed(self) -> None:
         """Remove the ends of tables that exist at the end of the session, or have their first name again."""
         for name, (creation, _) in self.by_name.items():
-            if self.original[creation] == name:
+            if self.original[creation] == name and creation not in self.replaced:
                 self.ends.pop(creation, None)
             for dropped in self.dropped.get(name, ()):
                 del self.ends[dropped]

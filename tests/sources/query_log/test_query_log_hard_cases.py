@@ -388,6 +388,16 @@ def test_statements_of_one_second_are_in_the_order_of_their_numbers(tmp_path: Pa
         ),
         pytest.param(
             "snowflake",
+            2
+            * [
+                "create or replace table public.t as select id from public.src",
+                "alter table public.t swap with public.live",
+            ],
+            ["public.src > public.live"],
+            id="a loop of swaps",
+        ),
+        pytest.param(
+            "snowflake",
             ["begin insert into public.t select id from public.src; delete from public.t; end"],
             ["public.src > public.t"],
             id="a block",
@@ -465,3 +475,9 @@ def test_the_time_of_a_text_with_several_statements_counts_once(tmp_path: Path) 
     )
     lineage = read_log(LocalEngine(), history.write(tmp_path))
     assert lineage.jobs["load"]["duration_ms"] == "1000"
+
+
+def test_each_round_of_a_loop_of_swaps_is_a_run_of_one_job(tmp_path: Path) -> None:
+    loop = ["create table mart.t as select id from landing.orders", "alter table mart.t swap with mart.daily"]
+    lineage = read(tmp_path, *loop, *loop, *loop)
+    assert lineage.runs == {"mart.daily #": 3}
