@@ -40,7 +40,7 @@ _WRITES = re.compile(
 )
 # Comments and quoted names, which may contain quotes and digits; literals; numbers that are not in names.
 _VARYING = re.compile(
-    r"""(?P<kept>--[^\n]*|\#[^\n]*|/\*.*?\*/|"[^"]*"|`[^`]*`|\[[\w\s.$-]+\]|(?P<dollars>\$\w*\$).*?(?P=dollars))
+    r"""(?P<fixed>--[^\n]*|\#[^\n]*|/\*.*?\*/|"[^"]*"|`[^`]*`|\[[\w\s.$-]+\]|(?P<dollars>\$\w*\$).*?(?P=dollars))
     |(?P<literal>'(?:[^']|'')*')|(?<![\w.$-])\d+(?![\w.$-])""",
     re.DOTALL | re.VERBOSE,
 )
@@ -106,7 +106,7 @@ def _without_values(query: str) -> str:
 
 
 def _without_value(match: re.Match[str]) -> str:
-    return match["kept"] or ("''" if match["literal"] else "1")
+    return match["fixed"] or ("''" if match["literal"] else "1")
 
 
 class _Targets(NamedTuple):
