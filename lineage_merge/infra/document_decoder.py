@@ -160,7 +160,7 @@ class _Types:
         return {keyword: value for keyword, value in merged.items() if value not in ([], {})}
 
     def _condition(self, condition: Mapping[str, Any], then: Mapping[str, Any]) -> _Check:
-        """Return what `then` adds to the type of the documents that `found` matches."""
+        """Return what `then` adds to the type of the documents that `condition` matches."""
         ((name, value),) = condition["properties"].items()
         if condition.keys() - {"properties", "required"} or value.keys() not in ({"const"}, {"enum"}):
             raise TypeError(f"no type is made of this condition: {condition}")

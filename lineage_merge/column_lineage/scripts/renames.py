@@ -10,7 +10,11 @@ from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation
 def follow_renames(lineage: FileLineage) -> None:
     """Return the lineage with the final names of tables that the file renames, such as swapped tables."""
     made = {created.key for created in lineage.created}
-    names = {old: new for old, new in lineage.renamed.items() if old in made}
+    names: dict[str, str] = {}
+    for old, new in lineage.renamed.items():
+        # What exchanges names with another table, which has the name again, is renamed once.
+        if old in made or (old in names.values() and new not in names):
+            names[old] = new
     if not names:
         return
 

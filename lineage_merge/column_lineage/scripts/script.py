@@ -365,5 +365,6 @@ class _Reading(Creation):
             return
         for table in drop.args.get("tables") or ():
             key = self._key(table)
-            if not self._temporaries.drop(table, key) and key is not None:
+            is_temporary = self._temporaries.drop(table, key) and key not in self._dropped_later
+            if not is_temporary and key is not None:
                 self._found.dropped.add(key)

@@ -35,6 +35,7 @@ _CREATES_TEMPORARY = re.compile(r"create\s+(?:local\s+)?temp", re.IGNORECASE)
 # Words of these that the parser does not know.
 _LOCAL = re.compile(r"(?<=create)\s+local\b", re.IGNORECASE)
 _ON_COMMIT_DROP = re.compile(r"\bon\s+commit\s+drop\b", re.IGNORECASE)
+_TRUNCATES = re.compile(r"truncate\b", re.IGNORECASE)
 _UNSUPPORTED = re.compile(r"(?:do|execute)\b", re.IGNORECASE)
 _DOLLARS = re.compile(r"\$\w*\$")
 
@@ -134,6 +135,8 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
     tree = _one(known, dialect, variables)
     if isinstance(tree, exp.Condition | exp.Alias | exp.Identifier) and not isinstance(tree, exp.Query):
         return Unread("cannot be parsed: not a statement", is_broken=True)
+    if isinstance(tree, exp.Command) and _TRUNCATES.match(text):
+        return exp.TruncateTable(expressions=[])  # with options, which no temporary table has
     if isinstance(tree, exp.Command) or (isinstance(tree, exp.Create) and tree.kind not in ("TABLE", "VIEW")):
         return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
     complete_inserts(tree)

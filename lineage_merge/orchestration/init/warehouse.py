@@ -164,7 +164,7 @@ def _with_common_words(
     common = {word for last in tables.values() for word in last if word in of_jobs}
     return (
         frozenset(name for name, last in tables.items() if common.issuperset(last)),
-        frozenset(namespace for namespace, own_words in words.items() if not common.isdisjoint(own_words)),
+        frozenset(reference for reference, own_words in words.items() if not common.isdisjoint(own_words)),
     )
 
 

@@ -38,7 +38,12 @@ _DIALECTS = {
 _WRITES = re.compile(
     r"\b(?:insert|create|merge|update|delete|copy|unload|replace|into|alter|drop)\b", re.IGNORECASE
 )
-_LITERAL, _NUMBER = re.compile(r"'[^']*'"), re.compile(r"\b\d+\b")
+# Comments and quoted names, which may contain quotes and digits; literals; numbers that are not in names.
+_VARYING = re.compile(
+    r"""(?P<fixed>--[^\n]*|\#[^\n]*|/\*.*?\*/|"[^"]*"|`[^`]*`|\[[\w\s.$-]+\]|(?P<dollars>\$\w*\$).*?(?P=dollars))
+    |(?P<literal>'(?:[^']|'')*')|(?<![\w.$-])\d+(?![\w.$-])""",
+    re.DOTALL | re.VERBOSE,
+)
 # Dialects without schemas in databases.
 _TWO_LEVELS = ("mysql", "clickhouse")
 
@@ -90,10 +95,18 @@ def with_written(run: Run, query: str) -> Run:
     warehouse = _warehouse(run)
     if not warehouse or not _WRITES.search(query):
         return run
-    text = query if ":/" in query else _NUMBER.sub("1", _LITERAL.sub("''", query))
-    targets = _targets(text, warehouse, run.job["name"], _names(run))
+    targets = _targets(_without_values(query), warehouse, run.job["name"], _names(run))
     outputs = {key: document for key, document in run.outputs.items() if key not in targets.absent}
     return replace(run, outputs=dict(sorted({**_documents(targets.added), **outputs}.items())))
+
+
+def _without_values(query: str) -> str:
+    """Return SQL with the same literals and numbers in all runs of a task, unless it has paths or escapes."""
+    return query if ":/" in query or "\\" in query else _VARYING.sub(_without_value, query)
+
+
+def _without_value(match: re.Match[str]) -> str:
+    return match["fixed"] or ("''" if match["literal"] else "1")
 
 
 class _Targets(NamedTuple):
@@ -271,7 +284,7 @@ class EventTables:
     def add(self, key: DatasetKey) -> str:
         """Return the key of a dataset, used while the script is read."""
         ref = reference(*key, self.application)
-        name = f"{ref.namespace}\n{ref.name}"
+        name = f"{ref.namespace}\n{ref.name.rstrip('/')}"
         self.references[name] = ref
         return name
 

@@ -108,7 +108,7 @@ def json_paths(text: str) -> list[str] | None:
     """Return the paths in the text of a JSONPaths file, None if it is none."""
     try:
         document = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     paths = document.get("jsonpaths") if isinstance(document, dict) else None
     return [str(path) for path in paths] if isinstance(paths, list) else None

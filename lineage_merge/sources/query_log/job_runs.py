@@ -61,8 +61,10 @@ class _RunParts:
 
 def runs_of(steps: Sequence[Step], fingerprints: Mapping[int, str]) -> dict[tuple[str, str], Runs]:
     """Return the runs of each job; `fingerprints`: those of units, by the position of their statement."""
-    parts: dict[tuple[tuple[str, str], str], _RunParts] = {}
+    parts: dict[tuple[tuple[str, str], str, int], _RunParts] = {}
+    begun = 0
     for at, step in enumerate(steps):
+        begun += step.begins  # sessions of one identifier
         if step.outcome == "running" or not (step.facts.moves or step.facts.calls):
             continue
         job = ("", step.facts.calls) if step.facts.calls else named_job(step)
@@ -81,16 +83,17 @@ def runs_of(steps: Sequence[Step], fingerprints: Mapping[int, str]) -> dict[tupl
             run, started = statement.session, statement.started
         if not job[1]:
             continue
-        part = parts.setdefault((job, run), _RunParts(started))
+        part = parts.setdefault((job, run, begun), _RunParts(started))
         part.started = min(part.started, started)
-        part.ended = max(part.ended, statement.ended)
         if step.facts.calls or not step.procedure:  # a call's time contains that of its statements
-            part.busy += statement.ended - statement.started
+            # Of several statements in a text, only the time of all is known.
+            part.busy += max(statement.ended - max(statement.started, part.ended), 0)
+        part.ended = max(part.ended, statement.ended)
         part.failed |= not step.is_lineage
         if statement.rows is not None and step.facts.moves:
             part.rows.append(statement.rows)
     runs: dict[tuple[str, str], Runs] = {}
-    for (job, run), part in parts.items():
+    for (job, run, _), part in parts.items():
         rows = sum(part.rows) if part.rows else None
         facts = Run(part.started // 1000, run, part.ended // 1000, part.busy // 1000, rows, part.failed)
         one = Runs(facts, 1, int(not part.failed))

@@ -69,7 +69,10 @@ def _several(statement: LoggedStatement, templates: list[Template]) -> Iterator[
     owner = next((template.owner for template in templates if template.owner is not None), None)
     for number, template in enumerate(templates):
         part = statement._replace(
-            id=f"{statement.id}.{number}", started=statement.started + number, rows=None
+            id=f"{statement.id}.{number}",
+            started=statement.started + number,
+            rows=None,
+            text_id=statement.id,
         )
         yield Prepared(part, template if template.owner is not None else template._replace(owner=owner))
 

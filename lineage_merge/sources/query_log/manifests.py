@@ -45,7 +45,7 @@ def urls_of(text: str) -> list[str] | None:
     """Return the files in the text of a manifest, None if it is none. Pure."""
     try:
         document = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     entries = document.get("entries") if isinstance(document, dict) else None
     if not isinstance(entries, list):

@@ -5,13 +5,14 @@ A swap makes another table of the old name, and what was read and written under 
 exchange their names, both have new ones.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lineage_merge.infra.batches import grouped
 from lineage_merge.sources.query_log.catalog import Catalog, TableName, folded
 
 # The order of statements: time (microseconds since 1970), number in the log, and part of a statement.
@@ -114,9 +115,9 @@ def renames_of(renames: Iterable[AnyRename], catalog: Catalog) -> Renames:
     for group in _related(
         [(_resolved(renamed, catalog), renamed.recreated) for renamed in sorted(tables_renamed)]
     ):
-        tables = [table for table, _ in group]
+        tables = _Group([table for table, _ in group])
         for at, (table, recreated) in enumerate(group):
-            if _is_followed(at, tables, recreated=recreated):
+            if tables.is_followed(at, recreated=recreated):
                 of_table[table.old].append(table)
     by_name: defaultdict[str, list[TableName]] = defaultdict(list)
     for name in of_table:
@@ -166,29 +167,52 @@ def _name(
     return folded(database, schema, name)
 
 
-def _is_followed(at: int, tables: Sequence[RenamedTable], *, recreated: bool) -> bool:
-    """Return whether what had the old name has the new one: the old name is not given to another table."""
-    table = tables[at]
-    if table.old == table.new:
-        return False
-    names = _names(table.new, tables[at + 1 :])
-    for position in range(at + 1, len(tables)):
-        if tables[position].new == table.old:  # by another table, unless the two exchange their names
-            before = [
-                RenamedTable(earlier.at, earlier.new, earlier.old) for earlier in reversed(tables[:position])
-            ]
-            if names.isdisjoint(_names(tables[position].old, before)):
-                return False
-            break
-    # A staging table that is made again replaced a table, which was renamed before.
-    return not recreated or any(earlier.old == table.new for earlier in tables[:at])
+class _Group:
+    """Renames with common names in order of time, with the positions of each old and of each new name."""
 
+    def __init__(self, tables: Sequence[RenamedTable]) -> None:
+        self.tables = tables
+        self.of_old = grouped((table.old, at) for at, table in enumerate(tables))
+        self.of_new = grouped((table.new, at) for at, table in enumerate(tables))
 
-def _names(name: TableName, renames: Iterable[RenamedTable]) -> set[TableName]:
-    """Return the name of a table, and those that it gets by renames in their order."""
-    names = {name}
-    for rename in renames:
-        if rename.old == name:
-            name = rename.new
+    def is_followed(self, at: int, *, recreated: bool) -> bool:
+        """Return whether what had the old name has the new one: the old one is not given to another table."""
+        table = self.tables[at]
+        if table.old == table.new:
+            return False
+        taken = _later(self.of_new, table.old, at)
+        # By another table, unless the two exchange their names.
+        if taken is not None and self._names_after(at).isdisjoint(self._names_before(taken)):
+            return False
+        # A staging table that is made again replaced a table, which was renamed before.
+        return not recreated or _earlier(self.of_old, table.new, at) is not None
+
+    def _names_after(self, position: int | None) -> set[TableName]:
+        """Return the name that a rename gives to a table, and those that it gets later."""
+        names: set[TableName] = set()
+        while position is not None:
+            name = self.tables[position].new
             names.add(name)
-    return names
+            position = _later(self.of_old, name, position)
+        return names
+
+    def _names_before(self, position: int | None) -> set[TableName]:
+        """Return the old name in a rename, and those that the table had earlier."""
+        names: set[TableName] = set()
+        while position is not None:
+            name = self.tables[position].old
+            names.add(name)
+            position = _earlier(self.of_new, name, position)
+        return names
+
+
+def _later(positions: Mapping[TableName, Sequence[int]], name: TableName, at: int) -> int | None:
+    of_name = positions.get(name, ())
+    number = bisect_right(of_name, at)
+    return of_name[number] if number < len(of_name) else None
+
+
+def _earlier(positions: Mapping[TableName, Sequence[int]], name: TableName, at: int) -> int | None:
+    of_name = positions.get(name, ())
+    number = bisect_left(of_name, at)
+    return of_name[number - 1] if number else None

@@ -67,7 +67,15 @@ class SessionSettings(NamedTuple):
 def renames_in(statements: Iterable[Prepared], settings: SessionSettings) -> Iterator[AnyRename]:
     """Yield the renames of one session, but dbt's; of the statements, those that `may_rename` suffice."""
     steps = [step for step in steps_of(statements, settings) if step.is_lineage]
+    created = {
+        step.facts.creates: at
+        for at, step in enumerate(steps)
+        if step.facts.creates and not step.facts.is_temporary
+    }
+    before: set[str] = set()
     for at, step in enumerate(steps):
+        if not step.facts.is_temporary:
+            before.add(step.facts.creates)
         names = names_of_rename(step.template.text)
         owner = step.template.owner
         if owner is not None and owner.job_type == DBT:
@@ -80,7 +88,7 @@ def renames_in(statements: Iterable[Prepared], settings: SessionSettings) -> Ite
             continue
         renamed = [names]
         if step.facts.swaps is not None:
-            made = [name for name in names if _creates(steps[:at], name[-1])]
+            made = [name for name in names if name[-1] in before]
             one, other = reversed(names) if made == [names[1]] else names
             renamed = [(one, other)] if len(made) == 1 else [(one, _BETWEEN), (other, one), (_BETWEEN, other)]
         for number, (old, new) in enumerate(renamed):
@@ -91,16 +99,12 @@ def renames_in(statements: Iterable[Prepared], settings: SessionSettings) -> Ite
                 step.search_path,
                 old,
                 new,
-                _creates(steps[at:], old[-1]),
+                created.get(old[-1], 0) > at,
             )
 
 
 # A name that no table has: between those that two exchange.
 _BETWEEN = ("\0",)
-
-
-def _creates(steps: Iterable[Step], name: str) -> bool:
-    return any(step.facts.creates == name and not step.facts.is_temporary for step in steps)
 
 
 def may_rename(prepared: Prepared) -> bool:
@@ -190,7 +194,14 @@ class _Call(NamedTuple):
 
 def _call_around(calls: Sequence[_Call], statement: LoggedStatement) -> _Call | None:
     """Return the innermost running call that a statement is part of, if any."""
-    return next((call for call in reversed(calls) if statement.ended <= call.statement.ended), None)
+    return next(
+        (
+            call
+            for call in reversed(calls)
+            if statement.ended <= call.statement.ended and not _are_of_one_text(call.statement, statement)
+        ),
+        None,
+    )
 
 
 @dataclass(slots=True)
@@ -261,6 +272,11 @@ class _SessionState:
         elif facts.use:
             self.database = facts.use[0]
             self.search_path = facts.use[1:] or self.search_path
+
+
+def _are_of_one_text(one: LoggedStatement, other: LoggedStatement) -> bool:
+    """Return whether two statements follow each other in one text, of which they have the end."""
+    return bool(one.text_id) and one.text_id == other.text_id
 
 
 def _schemas(path: tuple[str, ...], user: str, user_schemas: Mapping[str, str]) -> tuple[str, ...]:

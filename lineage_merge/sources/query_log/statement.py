@@ -21,7 +21,7 @@ class LoggedStatement(NamedTuple):
     `ended`: microseconds since 1970. `label`: a name that the client gave (Redshift's query group).
     `user`: the name, or once read a pseudonym (`users.Users`), and `reader` what the graph has of it.
     `procedure`: the one whose statement it is, and `run`: the call, if the log has them. `files`: those that
-    a COPY really read, or an UNLOAD wrote.
+    a COPY really read, or an UNLOAD wrote. `text_id`: the row whose text has this and other statements.
     """
 
     id: str
@@ -40,6 +40,7 @@ class LoggedStatement(NamedTuple):
     run: str = ""
     files: tuple[str, ...] = ()
     reader: str = ""
+    text_id: str = ""
 
 
 class Template(NamedTuple):

@@ -238,8 +238,7 @@ def statements_in(text: str) -> list[str]:
         if piece.lastgroup == "symbol" and piece[0] == ";":
             if not is_empty:
                 statements.append(text[start : piece.start()])
-                start = piece.end()
-            is_empty = True
+            start, is_empty = piece.end(), True
         elif piece.lastgroup not in ("comment", "space"):
             is_empty = False
     if not is_empty:

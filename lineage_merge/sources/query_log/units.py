@@ -134,7 +134,7 @@ def _used(local: Mapping[str, _Local], facts: Facts, replaced: str) -> tuple[tup
 
     `replaced`: the table that the statement creates again.
     """
-    used = [table for name, table in local.items() if name in facts.words and name != replaced]
+    used = [local[name] for name in facts.words & local.keys() if name != replaced]
     made_of = {position for table in used for position in table.made_of}
     return tuple(sorted(made_of)), {position for table in used for position in table.ends}
 
@@ -159,9 +159,8 @@ def _created_table(steps: Sequence[Step], at: int, made_of: tuple[int, ...], end
 def _read(step: Step, local: Mapping[str, _Local], renames: Renames) -> tuple[ReadKey, Reads]:
     statement, template = step.statement, step.template
     tables = tuple(
-        LocalTable(name, table.renamed_to, not table.has_schema, table.schema)
-        for name, table in sorted(local.items())
-        if name in step.facts.words
+        LocalTable(name, local[name].renamed_to, not local[name].has_schema, local[name].schema)
+        for name in sorted(step.facts.words & local.keys())
     )
     # What the statement writes is not read: it may get the name of what it reads.
     others = step.facts.words - {step.facts.creates, step.facts.changes} if renames.tables else frozenset()
@@ -204,27 +203,32 @@ def _ends(steps: Sequence[Step]) -> dict[int, tuple[int, ...]]:
         facts = step.facts
         if facts.creates and not facts.is_temporary:
             created.by_name[facts.creates] = at, facts.schema
+            created.original[at] = facts.creates
         for schema, name in facts.drops:
             created.drop(name, schema, at)
         if facts.renames is not None:
             created.rename(*facts.renames, facts.schema, at)
         if facts.swaps is not None:
-            one, other = facts.swaps
-            with_other = created.by_name.pop(other, None)
-            created.rename(one, other, "", at)
-            if with_other is not None:
-                created.add_renamed(one, with_other, at)
+            created.swap(*facts.swaps, at)
     created.keep_refreshed()
     return ends
 
 
 @dataclass(slots=True)
 class _Created:
-    """The persistent tables that a session created, by name: position, and schema, if it is written."""
+    """The persistent tables that a session created, by name: position, and schema, if it is written.
+
+    A table that is renamed again and replaced by another one, such as by the next of a loop's, keeps the name
+    at which it was replaced. `left`: names that may be such ones, with the table's creation and its rename.
+    `replaced`: the creations of such tables.
+    """
 
     ends: dict[int, tuple[int, ...]]
     by_name: dict[str, tuple[int, str]] = field(default_factory=dict)
+    original: dict[int, str] = field(default_factory=dict)
     dropped: dict[str, list[int]] = field(default_factory=dict)
+    left: dict[str, tuple[int, int]] = field(default_factory=dict)
+    replaced: set[int] = field(default_factory=set)
 
     def drop(self, name: str, schema: str, at: int) -> None:
         """Drop a table, if it is one of these."""
@@ -237,18 +241,37 @@ class _Created:
         """Rename a table, if it is one of these."""
         creation = self._pop(old, schema)
         if creation is not None:
+            if creation[0] in self.ends:
+                self.left[old] = creation[0], at
             self.add_renamed(new, creation, at)
+
+    def swap(self, one: str, other: str, at: int) -> None:
+        """Exchange the names of two tables, of which one or both are these."""
+        pair = [(self.by_name.pop(one, None), other), (self.by_name.pop(other, None), one)]
+        replaces = [creation is not None and creation[0] not in self.ends for creation, _ in pair]
+        for number, (creation, new) in enumerate(pair):
+            if creation is not None and replaces[1 - number] and not replaces[number]:
+                self.by_name[new] = creation
+                self.replaced.add(creation[0])
+            elif creation is not None:
+                self.add_renamed(new, creation, at)
 
     def add_renamed(self, new: str, creation: tuple[int, str], at: int) -> None:
         """Add a table under its new name."""
+        replaced, renamed = self.left.pop(new, (creation[0], 0))
+        if replaced != creation[0]:
+            self.ends[replaced] = tuple(end for end in self.ends[replaced] if end < renamed)
+            self.replaced.add(replaced)
         self.ends[creation[0]] = (*self.ends.get(creation[0], ()), at)
         self.by_name[new] = creation
 
     def keep_refreshed(self) -> None:
-        """Remove the ends of tables that exist at the end of the session."""
-        for name in self.by_name:
-            for creation in self.dropped.get(name, ()):
-                del self.ends[creation]
+        """Remove the ends of tables that exist at the end of the session, or have their first name again."""
+        for name, (creation, _) in self.by_name.items():
+            if self.original[creation] == name and creation not in self.replaced:
+                self.ends.pop(creation, None)
+            for dropped in self.dropped.get(name, ()):
+                del self.ends[dropped]
 
     def _pop(self, name: str, schema: str) -> tuple[int, str] | None:
         creation = self.by_name.get(name)

@@ -663,6 +663,58 @@ def test_a_table_that_the_script_renames_is_no_output(tmp_path: Path) -> None:
     assert feeds(rows) == {("dag.load", SALES, f"{MARTS}t", "overwrite")}
 
 
+def test_a_path_with_a_slash_at_its_end_is_that_of_the_event(tmp_path: Path) -> None:
+    query = """
+        copy marts.t from 's3://in/p/' iam_role default; insert into marts.u (a) select a from public.sales;
+        unload ('select a from public.event') to 's3://out/p/' iam_role default
+    """
+    rows = merged(
+        tmp_path, sql(query, SALES, EVENT, "s3://in|p", outputs=(f"{MARTS}t", f"{MARTS}u", "s3://out|p"))
+    )
+    assert {(source, target) for _, source, target, _ in feeds(rows)} == {
+        ("s3://in|p", f"{MARTS}t"),
+        (SALES, f"{MARTS}u"),
+        (EVENT, "s3://out|p"),
+    }
+
+
+def test_a_table_that_the_script_makes_and_drops_is_no_output(tmp_path: Path) -> None:
+    query = """
+        create table marts.x as select a from public.sales;
+        insert into marts.t (a) select a from marts.x; drop table marts.x
+    """
+    rows = merged(tmp_path, sql(query, SALES, f"{MARTS}x", outputs=(f"{MARTS}t", f"{MARTS}x")))
+    assert {(source, target) for _, source, target, _ in feeds(rows)} == {(SALES, f"{MARTS}t")}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "query"),
+    [
+        pytest.param(
+            "bigquery|shop-prod-284710.raw.sales",
+            "bigquery|shop-prod-284710.marts.t",
+            "insert into `shop-prod-284710.marts.t` select a from shop-prod-284710.raw.sales where a > 7",
+            id="projects with numbers",
+        ),
+        pytest.param(
+            SALES,
+            f"{WAREHOUSE}|dev.marts.2024",
+            """create table marts."2024" as select a from public.sales where a = 'x'""",
+            id="a table that is a number",
+        ),
+        pytest.param(
+            SALES,
+            f"{MARTS}t",
+            "drop table marts.t; -- it's old\ncreate table marts.t as select a from public.sales where a='x'",
+            id="comments with quotes",
+        ),
+    ],
+)
+def test_names_and_comments_are_not_values(tmp_path: Path, source: str, target: str, query: str) -> None:
+    rows = merged(tmp_path, sql(query, source, outputs=(target,)))
+    assert {(source_id, target_id) for _, source_id, target_id, _ in feeds(rows)} == {(source, target)}
+
+
 def test_an_input_that_no_statement_names_feeds_each_output(tmp_path: Path) -> None:
     """The code of a task adds it (`emit_query_lineage`)."""
     query = "insert into marts.t (a) select a from public.sales; select 1 from public.event"

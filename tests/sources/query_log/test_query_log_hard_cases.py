@@ -44,6 +44,31 @@ def edges(lineage: LogLineage) -> list[str]:
     ("texts", "expected"),
     [
         pytest.param(
+            [
+                "create table core.stage as select * from landing.new",
+                "alter table core.stage rename to stage_old",
+                "alter table core.stage_old rename to stage",
+            ],
+            ["landing.new > core.stage"],
+            id="a table that gets its name again",
+        ),
+        pytest.param(
+            2
+            * [
+                "create table mart.daily_new as select * from landing.orders",
+                "alter table mart.daily rename to daily_old",
+                "alter table mart.daily_new rename to daily",
+                "drop table mart.daily_old",
+            ],
+            ["landing.orders > mart.daily"],
+            id="a table that a loop replaces",
+        ),
+        pytest.param(
+            [f"; {_LOAD};; insert into core.stage select * from landing.new"],
+            ["landing.new > core.stage", "landing.orders > core.orders"],
+            id="empty statements between others",
+        ),
+        pytest.param(
             ["create temp table stage as select * from landing.new", "drop table core.stage", _FROM_STAGE],
             ["landing.new > mart.daily"],
             id="a table of another schema is dropped, not the temporary one",
@@ -363,6 +388,16 @@ def test_statements_of_one_second_are_in_the_order_of_their_numbers(tmp_path: Pa
         ),
         pytest.param(
             "snowflake",
+            2
+            * [
+                "create or replace table public.t as select id from public.src",
+                "alter table public.t swap with public.live",
+            ],
+            ["public.src > public.live"],
+            id="a loop of swaps",
+        ),
+        pytest.param(
+            "snowflake",
             ["begin insert into public.t select id from public.src; delete from public.t; end"],
             ["public.src > public.t"],
             id="a block",
@@ -416,3 +451,33 @@ def test_a_statement_that_is_not_understood_is_in_the_report(tmp_path: Path) -> 
         LocalEngine(), tmp_path, format="statements", dialect="snowflake", namespace="snowflake://org-account"
     )
     assert (lineage.feeds, [each[0] for each in lineage.problems]) == (set(), ["skipped"])
+
+
+def test_sessions_of_one_process_are_runs_of_their_own(tmp_path: Path) -> None:
+    history = catalog()
+    history.session(7, "one").run(_LOAD, label="nightly")
+    history.session(7, "two").run(_LOAD, label="nightly")
+    lineage = read_log(LocalEngine(), history.write(tmp_path))
+    assert lineage.runs == {"nightly": 2}
+    assert lineage.jobs["nightly"]["duration_ms"] == "1000"
+
+
+def test_what_follows_a_call_in_its_text_is_not_of_the_procedure(tmp_path: Path) -> None:
+    assert read(tmp_path, f"call etl.load(); {_LOAD}").feeds == {
+        "core.orders #: landing.orders > core.orders"
+    }
+
+
+def test_the_time_of_a_text_with_several_statements_counts_once(tmp_path: Path) -> None:
+    history = catalog()
+    history.session(1).run(
+        f"{_LOAD}; {_FROM_STAGE}; insert into core.stage select * from landing.new", label="load"
+    )
+    lineage = read_log(LocalEngine(), history.write(tmp_path))
+    assert lineage.jobs["load"]["duration_ms"] == "1000"
+
+
+def test_each_round_of_a_loop_of_swaps_is_a_run_of_one_job(tmp_path: Path) -> None:
+    loop = ["create table mart.t as select id from landing.orders", "alter table mart.t swap with mart.daily"]
+    lineage = read(tmp_path, *loop, *loop, *loop)
+    assert lineage.runs == {"mart.daily #": 3}

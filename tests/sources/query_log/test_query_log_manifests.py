@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.sources.query_log.copying import json_paths
+from lineage_merge.sources.query_log.manifests import urls_of
 from tests.s3_fixtures import S3
 from tests.sources.query_log.log_reading import LogLineage, read_log
 from tests.sources.query_log.redshift_history import History
@@ -71,3 +73,8 @@ def test_a_manifest_that_cannot_be_read_is_one_line_of_the_report(tmp_path: Path
         ("not-joined", "COPY by manifest: s3://manifests/empty is empty"),
     }
     assert len(found.problems) == 3
+
+
+def test_nested_json_is_no_manifest_and_no_jsonpaths_file() -> None:
+    assert urls_of("[" * 100_000) is None
+    assert json_paths("[" * 100_000) is None

@@ -380,3 +380,14 @@ def test_short_names_of_redshift_are_completed_by_the_defaults() -> None:
 
     ends = {known.resolve_id(e.target) for e in found.elements if isinstance(e, Feeds)}
     assert ends == {"dev|redshift://wh.us-east-1:5439|dev.public.t"}
+
+
+def test_truncating_with_options_is_not_reported() -> None:
+    found = lineage_of("truncate table dw.t reuse storage; insert into dw.t (a) select id from raw.s")
+    assert found.feeds == {("raw.s", "dw.t")}
+    assert not found.problems
+
+
+def test_a_table_that_is_renamed_twice_has_its_last_name() -> None:
+    renames = "alter table dw.a rename to dw.b; alter table dw.b rename to dw.c"
+    assert lineage_of(f"create table dw.a as select id from raw.s; {renames}").feeds == {("raw.s", "dw.c")}
