@@ -13,6 +13,8 @@ from lineage_merge.sources.registry import SOURCES
 
 MAX_DEPTH = 8
 MAX_FILES = 20_000
+# Files and folders without permission that a note names.
+_DENIED_SHOWN = 3
 
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "venv", "env", "__pycache__", "dbt_packages", "dbt_modules", "site-packages", "dist"}
@@ -32,7 +34,9 @@ class SearchResult(NamedTuple):
 def search(folder: str) -> SearchResult:
     """Search a folder for input of all sources. Raises `SourceError` if the folder cannot be listed."""
     files, denied, is_complete = _files(folder)
-    notes = [f"{path}: no permission to read it" for path in denied]
+    notes = [f"{path}: no permission to read it" for path in denied[:_DENIED_SHOWN]]
+    if len(denied) > _DENIED_SHOWN:
+        notes.append(f"no permission to read {len(denied) - _DENIED_SHOWN:,} more")
     if not is_complete:
         notes.append(f"{folder}: searched {MAX_FILES:,} files, there are more")
     discoveries = {source.key: discovery_of(source) for source in SOURCES if source.options}
