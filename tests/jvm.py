@@ -110,12 +110,18 @@ def _uses(used: Any) -> bool:
         if each in seen:
             continue
         seen.add(each)
-        for found in _used_by(each):
-            if _is_starter(found):
-                return True
-            if _is_ours(found):
-                waiting.append(found)
+        is_starting, ours = _directly_used(each)
+        if is_starting:
+            return True
+        waiting += ours
     return False
+
+
+@functools.cache
+def _directly_used(used: Any) -> tuple[bool, tuple[Any, ...]]:
+    """Whether a function or class uses what starts Java; the tests' own functions and classes it uses."""
+    found = list(_used_by(used))
+    return any(map(_is_starter, found)), tuple(each for each in found if _is_ours(each))
 
 
 def _is_starter(used: Any) -> bool:
@@ -123,9 +129,13 @@ def _is_starter(used: Any) -> bool:
 
 
 def _is_ours(used: Any) -> bool:
-    module = str(getattr(used, "__module__", ""))
+    return isinstance(used, FunctionType | type) and _is_module_of_tests(str(used.__module__))
+
+
+@functools.cache
+def _is_module_of_tests(module: str) -> bool:
     file = getattr(sys.modules.get(module), "__file__", None) or ""
-    return isinstance(used, FunctionType | type) and Path(__file__).parent in Path(file).parents
+    return Path(__file__).parent in Path(file).parents
 
 
 def _used_by(used: Any) -> Iterator[Any]:

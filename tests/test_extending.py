@@ -6,9 +6,12 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from tests.command_line import Outcome
 
 ROOT = Path(__file__).parents[1]
 EXTENSIONS = ROOT / "tests" / "extending"
@@ -17,6 +20,13 @@ BESIDE = ("tests/", "docs/")
 IMPORT_POPULAR = "from lineage_merge.questions.popular import PopularQuestion"
 POPULAR = "questions.popular:PopularQuestion"
 IMPORT_LETTERS = "from lineage_merge.sources.letters.source import LETTERS"
+
+_RUN_ALL = """
+import json, sys
+sys.path.append(sys.argv[2])
+from tests.command_line import in_process
+print(json.dumps([in_process(*words) for words in json.loads(sys.argv[1])]))
+"""
 
 
 class Tree:
@@ -52,6 +62,12 @@ class Tree:
     def run(self, *words: object) -> "subprocess.CompletedProcess[str]":
         """Run the extended command line."""
         return self._start("-m", "lineage_merge", *words)
+
+    def run_all(self, *commands: Sequence[object]) -> list[Outcome]:
+        """Run several commands of the extended command line in one process."""
+        done = self.python(_RUN_ALL, json.dumps([[*map(str, words)] for words in commands]), ROOT)
+        assert done.returncode == 0, done.stderr
+        return [Outcome(*outcome) for outcome in json.loads(done.stdout.splitlines()[-1])]
 
     def python(self, code: str, *words: object) -> "subprocess.CompletedProcess[str]":
         """Run a program on the extended tree."""
@@ -147,33 +163,38 @@ def test_a_source_is_built_with_the_listed_files(tree: Tree, settings: Path, tmp
 
 def test_settings_of_a_source_are_flags_and_validated(tree: Tree, settings: Path, tmp_path: Path) -> None:
     with_letters(tree)
-    helped = tree.run("build", "--help-all")
-    assert "--letters-file" in helped.stdout
-    missing = tree.run(
-        "build", "-c", settings, "--out", tmp_path / "out", "--letters-file", tmp_path / "absent"
+    misspelt = tmp_path / "misspelt.yml"
+    misspelt.write_text("dag_name: d\nenvironment: dev\nletters: {fill: letters.txt}\n")
+    absent = tmp_path / "absent"
+    helped, missing, wrong = tree.run_all(
+        ("build", "--help-all"),
+        ("build", "-c", settings, "--out", tmp_path / "out", "--letters-file", absent),
+        ("build", "-c", misspelt, "--out", tmp_path / "out"),
     )
-    assert missing.returncode == 3
-    assert f"{tmp_path / 'absent'}" in missing.stderr
-    settings.write_text("dag_name: d\nenvironment: dev\nletters: {fill: letters.txt}\n")
-    wrong = tree.run("build", "-c", settings, "--out", tmp_path / "out")
-    assert wrong.returncode == 2
-    assert "letters" in wrong.stderr
+    assert "--letters-file" in helped.out
+    assert missing.code == 3
+    assert str(absent) in missing.err
+    assert wrong.code == 2
+    assert "letters" in wrong.err
 
 
 @pytest.mark.jvm
 def test_doctor_and_init_have_the_surface_of_a_source(tree: Tree, settings: Path, tmp_path: Path) -> None:
     with_letters(tree)
+    (tmp_path / "good.txt").write_text("copier: a -> b\n")
+    doctor = ("doctor", "-c", settings, "--gremlin-endpoint", "embedded", "--json")
+    of_file = [(*doctor, "--letters-file", tmp_path / name) for name in ("letters.txt", "good.txt", "absent")]
 
-    def letters() -> tuple[str, int]:
-        done = tree.run("doctor", "-c", settings, "--gremlin-endpoint", "embedded", "--json")
-        states = {each["check"]: each["state"] for each in json.loads(done.stdout)["findings"]}
-        return states["Letters"], done.returncode
+    done = tree.run_all(*of_file)
 
-    assert letters()[0] == "warning"
-    (tmp_path / "letters.txt").write_text("copier: a -> b\n")
-    assert letters()[0] == "ok"
-    (tmp_path / "letters.txt").rename(tmp_path / "letters.log")
-    assert letters() == ("failed", 3)
+    states = [
+        finding["state"]
+        for outcome in done
+        for finding in json.loads(outcome.out)["findings"]
+        if finding["check"] == "Letters"
+    ]
+    assert states == ["warning", "ok", "failed"]
+    assert done[-1].code == 3
 
 
 def test_init_finds_the_files_of_a_source(tree: Tree, tmp_path: Path) -> None:
@@ -182,20 +203,23 @@ def test_init_finds_the_files_of_a_source(tree: Tree, tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "letters.log").write_text("copier: a -> b\n")
 
-    done = tree.run("init", folder, "--out", tmp_path / "first.yml", "--yes", "--json")
+    done, helped, wrong, missing = tree.run_all(
+        ("init", folder, "--out", tmp_path / "first.yml", "--yes", "--json"),
+        ("init", "--help-all"),
+        ("init", "--hive", folder / "letters.log", "--out", tmp_path / "no.yml", "--yes"),
+        ("init", "--letters", folder / "absent", "--out", tmp_path / "no.yml", "--yes"),
+    )
 
-    assert done.returncode == 0, done.stderr
-    outcome = json.loads(done.stdout)
+    assert done.code == 0, done.err
+    outcome = json.loads(done.out)
     assert outcome["settings"]["letters"] == {"file": str(folder / "letters.log")}
     assert [each["name"] for each in outcome["jobs"]] == ["copier"]
     assert "# 1 copier found: copier" in (tmp_path / "first.yml").read_text()
-    assert "--letters" in tree.run("init", "--help-all").stdout
+    assert "--letters" in helped.out
     # Its documents are recognized where another source's are expected, and its errors name its option.
-    wrong = tree.run("init", "--hive", folder / "letters.log", "--out", tmp_path / "no.yml", "--yes")
-    assert f"no lineage found, but letters. Fix: --letters {folder / 'letters.log'}" in wrong.stderr
-    missing = tree.run("init", "--letters", folder / "absent", "--out", tmp_path / "no.yml", "--yes")
-    assert missing.returncode == 3
-    assert "Fix: correct --letters" in missing.stderr
+    assert f"no lineage found, but letters. Fix: --letters {folder / 'letters.log'}" in wrong.err
+    assert missing.code == 3
+    assert "Fix: correct --letters" in missing.err
 
 
 def test_a_connection_of_airflow_gives_settings_of_a_source(tree: Tree) -> None:
@@ -266,12 +290,17 @@ def test_a_question_is_answered_with_the_listed_files(tree: Tree, tmp_path: Path
 
     folder = graph_folder(tmp_path / "graph")
     row = {"dataset": "dev|letters://post|a", "consumers": 2}
-    answered = tree.run("popular", "--folder", folder, "--json")
-    assert answered.returncode == 0, answered.stderr
-    assert json.loads(answered.stdout)["datasets"] == [row]
-    assert "letters://post|a" not in tree.run("popular", "--at-least", "3", "--folder", folder).stdout
-    assert tree.run("popular", "--folder", folder, "--format", "csv").stdout == "dataset,consumers\na,2\n"
-    assert "number of consumers" in tree.run("popular", "--help").stdout
+    answered, limited, table, helped = tree.run_all(
+        ("popular", "--folder", folder, "--json"),
+        ("popular", "--at-least", "3", "--folder", folder),
+        ("popular", "--folder", folder, "--format", "csv"),
+        ("popular", "--help"),
+    )
+    assert answered.code == 0, answered.err
+    assert json.loads(answered.out)["datasets"] == [row]
+    assert "letters://post|a" not in limited.out
+    assert table.out == "dataset,consumers\na,2\n"
+    assert "number of consumers" in helped.out
     code = (
         "import sys, json; from lineage_merge.query import Lineage;"
         "from lineage_merge.mcp.tools import TOOLS;"

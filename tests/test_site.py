@@ -229,7 +229,9 @@ def opened(site: Path) -> Iterator[Page]:
         browser.close()
 
 
-@pytest.mark.parametrize("name", ["index.html", "commands/upstream.html"])
+@pytest.mark.parametrize(
+    "name", ["commands/upstream.html", pytest.param("index.html", marks=pytest.mark.nightly)]
+)
 def test_search_works_in_files_opened_from_a_disk(opened: Page, site: Path, name: str) -> None:
     requested = []
     opened.on("request", lambda request: requested.append(request.url))

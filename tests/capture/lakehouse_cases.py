@@ -191,10 +191,8 @@ CASES: Mapping[str, Case] = {
 
 def prepare(spark: SparkSession, folder: Path) -> None:
     """The tables, empty, and the view `source`."""
-    rows = spark.createDataFrame(
-        [(1, 2.5, "DE", "Bonn")], "id int, price double, country string, city string"
-    )
-    rows.write.parquet(f"{folder}/source")
+    row = spark.sql("select 1 as id, double(2.5) as price, 'DE' as country, 'Bonn' as city")
+    row.write.parquet(f"{folder}/source")
     spark.read.parquet(f"{folder}/source").createOrReplaceTempView("source")
     for table in TABLES:
         kind = "iceberg" if table.startswith("lake") else "delta"

@@ -99,17 +99,23 @@ def edges(rows: list[dict[str, Any]]) -> set[tuple[str, str, str, str]]:
     return {(each["source"], each["target"], each["kind"], each.get("job", "")) for each in rows}
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize(
+    ("transport", "mode"),
+    [
+        ("stdio", "legacy"),
+        ("http", "auto"),
+        pytest.param("stdio", "auto", marks=pytest.mark.nightly),
+        pytest.param("http", "legacy", marks=pytest.mark.nightly),
+    ],
+)
 def test_transports_give_the_tools_and_answers_of_the_server(
-    folder: str, server: InProcess, http_server: HttpServer, mode: str
+    folder: str, server: InProcess, http_server: HttpServer, transport: str, mode: str
 ) -> None:
     tools, answers = tools_and_answers(server.client())
     assert {each.name for each in tools} == TOOLS
 
-    for transport in (stdio("--folder", folder, mode=mode), http_server.client(mode)):
-        its_tools, its_answers = tools_and_answers(transport)
-        assert its_tools == tools
-        assert its_answers == answers
+    client = stdio("--folder", folder, mode=mode) if transport == "stdio" else http_server.client(mode)
+    assert tools_and_answers(client) == (tools, answers)
 
 
 def tools_and_answers(connect: Connect) -> tuple[list[Tool], list[dict[str, Any]]]:

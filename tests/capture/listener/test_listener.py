@@ -160,15 +160,18 @@ def test_the_same_write_again_and_again_is_as_many_documents(
     assert [(each.target, each.rows) for each in recording.writes()] == [("many", 3)] * 200
 
 
-def test_fifty_threads(recording: Recording, orders: DataFrame, tmp_path: Path) -> None:
+_THREADS = 16
+
+
+def test_writes_of_many_threads(recording: Recording, orders: DataFrame, tmp_path: Path) -> None:
     def write(number: int) -> None:
         orders.coalesce(1).select((F.col("id") + number).alias("id")).write.parquet(f"{tmp_path}/t{number}")
 
-    with ThreadPoolExecutor(50) as pool:
-        list(pool.map(write, range(50)))
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(write, range(_THREADS)))
 
     assert {(each.target, each.sources, each.rows) for each in recording.writes()} == {
-        (f"t{number}", ("orders",), 3) for number in range(50)
+        (f"t{number}", ("orders",), 3) for number in range(_THREADS)
     }
 
 

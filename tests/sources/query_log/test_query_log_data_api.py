@@ -9,7 +9,7 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.model.errors import ConfigError, SourceError
-from lineage_merge.sources.query_log import archive, data_api, doctor
+from lineage_merge.sources.query_log import archive, archive_layout, data_api, doctor
 from lineage_merge.sources.query_log.redshift_views import HISTORY, TRANSACTIONS
 from lineage_merge.sources.query_log.settings import QueryLog, parse
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_entries, read_log
@@ -30,7 +30,8 @@ CLUSTER = {
 def cluster(clusters: Clusters, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """A cluster with the team's week, on the day after it."""
     clusters["wh"].show_files(week(tmp_path))
-    monkeypatch.setattr(data_api, "_DAYS", 3)
+    monkeypatch.setattr(data_api, "_DAYS", 2)
+    monkeypatch.setattr(archive_layout, "RETENTION", timedelta(hours=5))  # one interval
     monkeypatch.setattr(data_api, "datetime", _Today)
     return clusters["wh"]
 
