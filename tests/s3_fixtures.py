@@ -5,7 +5,6 @@ credentials have to stand there before any test starts Spark: they are set when 
 loaded. The port is taken then as well; the server starts when a test first asks for it.
 """
 
-import functools
 import os
 import socket
 from collections.abc import Iterator
@@ -18,8 +17,6 @@ import pytest
 import requests
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
-
-from lineage_merge.infra import storage
 
 _SOCKET = pytest.StashKey[socket.socket]()
 
@@ -97,25 +94,9 @@ def s3_url(pytestconfig: pytest.Config) -> Iterator[str]:
         server.server_close()
 
 
-_make_client = storage._s3
-
-
-@functools.cache
-def _client_of(_variables: frozenset[tuple[str, str]]) -> Any:
-    return _make_client()
-
-
 @pytest.fixture
-def s3(s3_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[S3]:
-    """An S3 server without buckets, for which this process has one client for each set of credentials.
-
-    A client for each file takes several times as long to make as the server takes to answer.
-    """
-    monkeypatch.setattr(
-        storage,
-        "_s3",
-        lambda: _client_of(frozenset(item for item in os.environ.items() if item[0].startswith("AWS_"))),
-    )
+def s3(s3_url: str) -> Iterator[S3]:
+    """An S3 server without buckets."""
     requests.post(f"{s3_url}/moto-api/reset", timeout=10).raise_for_status()
     store = S3(s3_url)
     try:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -541,6 +541,14 @@ def _bucket_and_key(location: str) -> tuple[str, str]:
 
 
 def _s3() -> Any:
+    """Return the client of this process: to make one takes several times as long as a small file."""
+    variables = frozenset(item for item in os.environ.items() if item[0].startswith("AWS_"))
+    return _client_of(os.getpid(), variables)
+
+
+@lru_cache(maxsize=4)
+def _client_of(_process: int, _variables: frozenset[tuple[str, str]]) -> Any:
+    """Make a client; another process, after a fork, and other credentials have their own."""
     return boto_client("s3", read_timeout=60)  # responses may be slow
 
 
