@@ -67,7 +67,7 @@ def clusters(clusters: Clusters, monkeypatch: pytest.MonkeyPatch) -> Clusters:
 
 
 @pytest.fixture
-def kept_for_a_day(clusters: Clusters, monkeypatch: pytest.MonkeyPatch) -> Clusters:
+def retained_for_a_day(clusters: Clusters, monkeypatch: pytest.MonkeyPatch) -> Clusters:
     """Clusters whose views keep a day, so that a first archive has two intervals."""
     monkeypatch.setattr(archive_layout, "RETENTION", timedelta(days=1))
     return clusters
@@ -141,7 +141,7 @@ def test_intervals_before_the_lookback_are_left_out() -> None:
 # ---- what is written and read
 
 
-@pytest.mark.usefixtures("kept_for_a_day")
+@pytest.mark.usefixtures("retained_for_a_day")
 def test_the_archive_gives_the_lineage_of_the_views(clusters: Clusters, tmp_path: Path) -> None:
     clusters["wh"].show_files(week(tmp_path))
     from_files = read_log(LocalEngine(), tmp_path / "history")
@@ -187,7 +187,7 @@ def test_without_an_archive_a_run_says_what_to_do(clusters: Clusters) -> None:
         redshift.files_of(LOG)
 
 
-@pytest.mark.usefixtures("kept_for_a_day")
+@pytest.mark.usefixtures("retained_for_a_day")
 def test_an_interrupted_archive_is_continued(clusters: Clusters, tmp_path: Path) -> None:
     cluster = clusters["wh"]
     cluster.show_files(week(tmp_path))
@@ -207,7 +207,7 @@ def test_an_interrupted_archive_is_continued(clusters: Clusters, tmp_path: Path)
     assert folders == [each.name for each in archive.completed(LOG)]
 
 
-@pytest.mark.usefixtures("kept_for_a_day")
+@pytest.mark.usefixtures("retained_for_a_day")
 def test_a_statement_that_runs_across_the_boundary_counts_once_as_it_ended(clusters: Clusters) -> None:
     history = History()
     history.session(1).run(COPIED)
@@ -275,7 +275,7 @@ def test_an_interrupted_interval_does_not_lack_the_view_of_transactions(clusters
     assert lineage().feeds == {"mart.t #: raw.s > mart.t"}
 
 
-@pytest.mark.usefixtures("kept_for_a_day")
+@pytest.mark.usefixtures("retained_for_a_day")
 def test_the_observed_time_begins_after_the_last_gap(clusters: Clusters) -> None:
     history = History()
     history.session(1).run("select a from core.s")
@@ -294,7 +294,7 @@ def test_the_observed_time_begins_after_the_last_gap(clusters: Clusters) -> None
     assert lineage(by_path).observed == observed
 
 
-@pytest.mark.usefixtures("kept_for_a_day")
+@pytest.mark.usefixtures("retained_for_a_day")
 def test_the_last_gap_of_an_archive_that_has_nothing_newer(clusters: Clusters) -> None:
     history = History()
     for _ in range(2):
@@ -395,7 +395,7 @@ def test_a_denied_unload_says_which_grant_is_missing(
     assert expected in raised.value.message
 
 
-@pytest.mark.usefixtures("kept_for_a_day")
+@pytest.mark.usefixtures("retained_for_a_day")
 def test_a_view_that_may_not_be_read_is_left_out(clusters: Clusters) -> None:
     clusters["wh"].denied |= {TRANSACTIONS, "svv_external_tables"}
 
@@ -512,7 +512,7 @@ def examined(clusters: Clusters, monkeypatch: pytest.MonkeyPatch) -> Callable[[d
     return examine
 
 
-@pytest.mark.usefixtures("kept_for_a_day")
+@pytest.mark.usefixtures("retained_for_a_day")
 def test_doctor_says_how_old_the_archive_is(examined: Callable[[datetime], dict[str, str]]) -> None:
     written(at(2, 9))
     users = "redshift wh: only statements of 0 user are visible"
@@ -536,7 +536,7 @@ def test_doctor_says_how_old_the_archive_is(examined: Callable[[datetime], dict[
     assert gaps_of_path == [gap.replace("redshift wh", f"{ARCHIVE}/wh")]
 
 
-@pytest.mark.usefixtures("kept_for_a_day")
+@pytest.mark.usefixtures("retained_for_a_day")
 def test_archiving_after_a_gap_says_what_is_lost(clusters: Clusters) -> None:
     written(at(2, 9))
 
@@ -567,7 +567,7 @@ def config(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.usefixtures("kept_for_a_day")
+@pytest.mark.usefixtures("retained_for_a_day")
 def test_the_command_writes_the_archive(clusters: Clusters, config: Path) -> None:
     planned = in_process("archive-history", "-c", config, "--dry-run", "--json")
     done = in_process("archive-history", "-c", config, "--json")
@@ -584,7 +584,7 @@ def test_the_command_writes_the_archive(clusters: Clusters, config: Path) -> Non
     assert "only statements of 0 user are visible" in again.err
 
 
-@pytest.mark.usefixtures("kept_for_a_day")
+@pytest.mark.usefixtures("retained_for_a_day")
 def test_the_command_prints_the_sql(clusters: Clusters, config: Path) -> None:
     done = in_process(
         "archive-history", "-c", config, "--print", "--archive", "s3://logs/other/", "--iam-role", "default"
