@@ -8,7 +8,7 @@ from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation
 
 
 def follow_renames(lineage: FileLineage) -> None:
-    """Return the lineage with the final names of tables that the file renames, such as swapped tables."""
+    """Give tables that the file renames their final names, such as swapped tables."""
     made = {created.key for created in lineage.created}
     names: dict[str, str] = {}
     for old, new in lineage.renamed.items():

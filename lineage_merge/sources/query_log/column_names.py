@@ -19,18 +19,8 @@ class ColumnNames:
 
     def before(self, shapes: Shapes) -> Shapes:
         """Return the columns of tables under their old names."""
-        changed: dict[str, Shape] = {}
-        for key, names in self.new.items():
-            if (shape := shapes.get(key)) is not None:
-                old = {new: old for old, new in names.items()}
-                changed[key] = replace(
-                    shape,
-                    columns=tuple(
-                        replace(column, name=old.get(column.name.casefold(), column.name))
-                        for column in shape.columns
-                    ),
-                )
-        return {**shapes, **changed}
+        old = ColumnNames({key: {new: old for old, new in names.items()} for key, names in self.new.items()})
+        return {**shapes, **{key: old.shape(key, shapes[key]) for key in self.new if key in shapes}}
 
     def of(self, dataset: str, column: str) -> str:
         """Return the new name of a column, or of a field of one."""

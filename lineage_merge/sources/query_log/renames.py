@@ -35,7 +35,6 @@ class ColumnRename(NamedTuple):
     """A committed rename of a column."""
 
     at: Moment
-    session: str
     database: str
     search_path: tuple[str, ...]
     table: tuple[str, ...]
@@ -119,9 +118,7 @@ def renames_of(renames: Iterable[AnyRename], catalog: Catalog) -> Renames:
         for at, (table, recreated) in enumerate(group):
             if tables.is_followed(at, recreated=recreated):
                 of_table[table.old].append(table)
-    by_name: defaultdict[str, list[TableName]] = defaultdict(list)
-    for name in of_table:
-        by_name[name[2]].append(name)
+    by_name = grouped((name[2], name) for name in of_table)
     return Renames(
         dict(of_table), dict(by_name), {name: sorted(changes) for name, changes in columns.items()}
     )
@@ -136,10 +133,7 @@ def _related(renames: Sequence[tuple[RenamedTable, bool]]) -> Iterable[list[tupl
             smaller, larger = sorted((old, new), key=len)
             larger |= smaller
             group_of.update(dict.fromkeys(smaller, larger))
-    groups: defaultdict[int, list[tuple[RenamedTable, bool]]] = defaultdict(list)
-    for rename in renames:
-        groups[id(group_of[rename[0].old])].append(rename)
-    return groups.values()
+    return grouped((id(group_of[rename[0].old]), rename) for rename in renames).values()
 
 
 def _resolved(rename: Rename, catalog: Catalog) -> RenamedTable:

@@ -82,8 +82,7 @@ def renames_in(statements: Iterable[Prepared], settings: SessionSettings) -> Ite
             continue
         column = names_of_column_rename(step.template.text)
         if column is not None:
-            statement = step.statement
-            yield ColumnRename(step.at, statement.session, step.database, step.search_path, *column)
+            yield ColumnRename(step.at, step.database, step.search_path, *column)
         if names is None:
             continue
         renamed = [names]
