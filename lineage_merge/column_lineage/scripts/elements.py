@@ -36,14 +36,15 @@ def write_elements(
     properties: dict[str, Scalar] = {} if sequence is None else {"sequence": sequence}
     if write.mode:
         properties["write_mode"] = write.mode
-    if write.columns_lost:
-        properties["column_lineage"] = "unavailable"
     for source, read in sorted(write.reads.items()):
+        of_read: dict[str, Scalar] = {} if read.rows else {"reads": "metadata"}
+        if read.columns_lost:
+            of_read["column_lineage"] = "unavailable"
         yield Feeds(
             job,
             references[source],
             target,
-            properties if read.rows else {**properties, "reads": "metadata"},
+            {**properties, **of_read},
             {"via": tuple(sorted(read.via))} if read.via else {},
         )
     authority = Authority.READER if write.assumed else Authority.BUILDER

@@ -279,15 +279,14 @@ class _Reading(Creation):
                 self._note("no-columns", problem)
         reads = Reads()
         for source in sources:
-            reads.add(source, assumed=assumed)
+            reads.add(source, assumed=assumed, columns_lost=bool(problem))
         self._found.read.update(sources)
         temporary = self._temporary(table)
         if temporary is not None:
             temporary.add_rows(columns, {}, reads, overwrite=mode == "overwrite")
         elif target_key is not None:
-            lost = bool(problem)
             self._found.writes.append(
-                Write(target_key, self._line, mode, None, reads, columns, columns_lost=lost, assumed=assumed)
+                Write(target_key, self._line, mode, None, reads, columns, assumed=assumed)
             )
 
     # ---- existing rows

@@ -16,36 +16,46 @@ Mode = Literal["append", "overwrite", "merge", "update", "delete", ""]
 class Read:
     """How a statement reads a dataset: with the temporary tables between; not `rows`: only its metadata.
 
-    `assumed`: the names of its columns are assumed.
+    `assumed`: the names of its columns are assumed. `columns_lost`: they are unknown.
     """
 
     via: set[str] = field(default_factory=set)
     rows: bool = False
     assumed: bool = False
+    columns_lost: bool = False
 
 
 class Reads(dict[str, Read]):
     """The datasets that a statement reads."""
 
-    def add(self, key: str, via: Iterable[str] = (), *, rows: bool = True, assumed: bool = False) -> None:
+    def add(
+        self,
+        key: str,
+        via: Iterable[str] = (),
+        *,
+        rows: bool = True,
+        assumed: bool = False,
+        columns_lost: bool = False,
+    ) -> None:
         """Add a read of a dataset."""
         read = self.setdefault(key, Read())
         read.via.update(via)
         read.rows = read.rows or rows
         read.assumed = read.assumed or assumed
+        read.columns_lost = read.columns_lost or columns_lost
 
     def include(self, others: "Reads", via: Iterable[str] = ()) -> None:
         """Add the reads of a query, or of a temporary table, whose name is then `via`."""
         for key, read in others.items():
-            self.add(key, {*read.via, *via}, rows=read.rows, assumed=read.assumed)
+            via_all = {*read.via, *via}
+            self.add(key, via_all, rows=read.rows, assumed=read.assumed, columns_lost=read.columns_lost)
 
 
 @dataclass(slots=True)
 class Write:
     """A statement's write to one dataset. Datasets are keys of `names.Datasets`.
 
-    `columns`: the derivation of each written column. `columns_lost`: the columns of the data are unknown.
-    `assumed`: the written columns have the names of the query's.
+    `columns`: the derivation of each written column. `assumed`: they have the names of the query's.
     """
 
     target: str
@@ -55,7 +65,6 @@ class Write:
     reads: Reads = field(default_factory=Reads)
     columns: Columns = field(default_factory=list)
     influences: Influences = field(default_factory=dict)
-    columns_lost: bool = False
     assumed: bool = False
 
     @property

@@ -82,7 +82,7 @@ def reason(error: Exception, first_line: int = 1) -> str:
         return cut(next(iter(str(error).splitlines()), ""))
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
-    return type(error).__name__
+    return "its structure is not supported"  # the type of an internal error says nothing about the SQL
 
 
 def _token(match: re.Match[str]) -> str:

@@ -53,6 +53,15 @@ class LogLineage:
         }
 
     @property
+    def without_columns(self) -> set[str]:
+        """Edges whose columns are unknown: ``source > target``."""
+        return {
+            f"{short(each.source)} > {short(each.target)}"
+            for each in records_of(FeedsRecord, self.records)
+            if each.properties.get("column_lineage") == "unavailable"
+        }
+
+    @property
     def columns(self) -> set[str]:
         """``source#column > target#column KINDS``."""
         return {

@@ -248,6 +248,19 @@ def test_a_renamed_column_has_its_last_name_in_lineage_and_usage(tmp_path: Path)
 _KEYS = "credentials 'aws_access_key_id=AKIAX;aws_secret_access_key=a/b+c;token=abc=='"
 
 
+def test_rows_of_files_without_columns_are_marked_behind_temporary_tables(tmp_path: Path) -> None:
+    lineage = read(
+        tmp_path,
+        "create temp table raw (id int, amount int)",
+        "copy raw from 's3://l/text/' iam_role default csv",
+        "create temp table checked as select r.id, n.amount from raw r join landing.new n on n.id = r.id",
+        "copy checked from 's3://l/json/' iam_role default json 'auto'",
+        "insert into core.orders (id, amount) select id, amount from checked",
+    )
+    assert lineage.via["s3://l/text > core.orders"] == ["checked", "raw"]
+    assert lineage.without_columns == {"s3://l/text > core.orders"}
+
+
 def test_options_after_keys_are_read_and_columns_pass_through_a_temporary_table(tmp_path: Path) -> None:
     lineage = read(
         tmp_path,
