@@ -4,23 +4,17 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-_PART = r'(?:"(?:[^"]|"")+"|`[^`]+`|[#@\w$]+)'
-_NAME = rf"{_PART}(?:\s*\.\s*{_PART})*"
-_CREATE = re.compile(
-    r"create\s+(?:or\s+replace\s+)?(?P<temp>(?:(?:local|global)\s+)?temp(?:orary)?\s+|volatile\s+)?"
-    rf"(?:external\s+|transient\s+)?table\s+(?:if\s+not\s+exists\s+)?(?P<name>{_NAME})",
-    re.IGNORECASE,
-)
+from lineage_merge.sources.query_log.write_clauses import NAME, PART, WriteClause, find_write
+
+_PART, _NAME = PART, NAME
 _MAY_EXIST = re.compile(r"\bor\s+replace\b|\bif\s+not\s+exists\b|\bon\s+commit\s+drop\b", re.IGNORECASE)
 _EMPTY = re.compile(rf"(?:truncate(?:\s+table)?|delete(?:\s+from)?)\s+(?P<name>{_NAME})\s*\Z", re.IGNORECASE)
-_VIEW = re.compile(r"create\s+(?:or\s+replace\s+)?(?P<stores>materialized\s+)?view\b", re.IGNORECASE)
-_INTO = re.compile(
-    rf"\binto\s+(?P<temp>temp(?:orary)?\s+)?(?:table\s+)?(?P<name>{_NAME})\s+from\b", re.IGNORECASE
+_DROP = re.compile(
+    rf"drop\s+(?:table|view)\s+(?:if\s+exists\s+)?(?P<names>{_NAME}(?:\s*,\s*{_NAME})*)", re.IGNORECASE
 )
-_DROP = re.compile(rf"drop\s+table\s+(?:if\s+exists\s+)?(?P<names>{_NAME}(?:\s*,\s*{_NAME})*)", re.IGNORECASE)
 _RENAME = re.compile(
-    r"alter\s+(?:table|(?:materialized\s+)?view)\s+(?:if\s+exists\s+)?"
-    rf"(?P<old>{_NAME})\s+rename\s+to\s+(?P<new>{_NAME})",
+    r"(?:alter\s+(?:table|(?:materialized\s+)?view)|rename\s+table)\s+(?:if\s+exists\s+)?"
+    rf"(?P<old>{_NAME})\s+(?:rename\s+)?to\s+(?P<new>{_NAME})",
     re.IGNORECASE,
 )
 _RENAME_COLUMN = re.compile(
@@ -35,11 +29,6 @@ _SET_SCHEMA = re.compile(
 # Snowflake's exchange of the names of two tables.
 _SWAP = re.compile(
     rf"alter\s+table\s+(?:if\s+exists\s+)?(?P<one>{_NAME})\s+swap\s+with\s+(?P<other>{_NAME})", re.IGNORECASE
-)
-_APPEND = re.compile(rf"alter\s+table\s+(?P<name>{_NAME})\s+append\s+from\b", re.IGNORECASE)
-_CHANGE = re.compile(
-    rf"(?:insert\s+(?:into|overwrite)(?:\s+table)?|merge\s+into|delete\s+from|delete|update|copy)\s+(?P<name>{_NAME})",
-    re.IGNORECASE,
 )
 _PATH = re.compile(
     r"set\s+(?:session\s+|(?P<local>local)\s+)?search_path\s*(?:to|=)\s*(?P<path>.*)",
@@ -60,7 +49,7 @@ _BLOCK = re.compile(
 )
 _ROLLBACK = re.compile(r"(?:rollback|abort)\b", re.IGNORECASE)
 _WORD = re.compile(r'[#@]?[^\W\d][\w$]*|"(?:[^"]|"")+"')
-_SELECT = re.compile(r"\s*\(*\s*(?:select|with)\b", re.IGNORECASE)
+_QUERY = re.compile(r"[\s(]*(?:select|with|from|table|values)\b", re.IGNORECASE)
 # BI tools read through cursors.
 _CURSOR = re.compile(rf"declare\s+{_PART}\s[\w\s]*?\bcursor\b[\w\s]*?\bfor\s+", re.IGNORECASE)
 
@@ -97,6 +86,7 @@ class Facts(NamedTuple):
     is_rollback: bool = False
     words: frozenset[str] = frozenset()
     schema: str = ""
+    creates_view: bool = False
 
     @property
     def changes_names(self) -> bool:
@@ -112,6 +102,21 @@ _NOTHING = Facts()
 @lru_cache(maxsize=20_000)
 def facts_of(text: str) -> Facts:
     """Return the facts of a statement's template."""
+    facts = _facts_of_session(text)
+    if facts.empties:
+        return facts
+    if _BLOCK.match(text):
+        return Facts(True, True, words=_words(text))
+    write = find_write(text)
+    if write is not None:
+        return _facts_of_write(text, write, facts)
+    if facts is _NOTHING and (_QUERY.match(text) or _CURSOR.match(text)):
+        return Facts(reads=True, words=_words(text))
+    return facts
+
+
+def _facts_of_session(text: str) -> Facts:
+    """Return what a statement does to the names of its session, or to tables as a whole."""
     if setting := _PATH.match(text) or _CONFIGURED_PATH.match(text):
         path = tuple(name for part in setting["path"].split(",") if (name := _plain(part)))
         return Facts(search_path=() if path == ("default",) else path, is_local=bool(setting["local"]))
@@ -133,44 +138,35 @@ def facts_of(text: str) -> Facts:
         return Facts(changes_schema=True)
     if _RENAME_COLUMN.match(text):
         return Facts(renames_column=True)
-    if creation := _CREATE.match(text):
-        return _creation(text, creation)
     if emptying := _EMPTY.match(text):
         return Facts(empties=_last(emptying["name"]), schema=_schema(emptying["name"]))
-    if change := _CHANGE.match(text) or _APPEND.match(text):
-        return Facts(
-            True,
-            True,
-            changes=_last(change["name"]),
-            moves_files=text[:4].lower() == "copy",
-            words=_words(text),
-            schema=_schema(change["name"]),
-        )
-    if view := _VIEW.match(text):
-        return Facts(True, bool(view["stores"]), words=_words(text))
-    if text[:6].lower() == "unload":
-        return Facts(True, True, words=_words(text), unloads=True, moves_files=True)
-    if _BLOCK.match(text):
-        return Facts(True, True, words=_words(text))
-    if _SELECT.match(text) and (into := _INTO.search(text)):
-        return _creation(text, into)
-    if _SELECT.match(text) or _CURSOR.match(text):
-        return Facts(reads=True, words=_words(text))
     return _NOTHING
 
 
-def _creation(text: str, creation: re.Match[str]) -> Facts:
-    name = _last(creation["name"])
-    is_temporary = bool(creation["temp"]) or name.startswith("#")
-    return Facts(
-        True,
-        True,
-        name,
-        is_temporary,
-        is_new=is_temporary and _MAY_EXIST.search(text) is None,
-        words=_words(text),
-        schema=_schema(creation["name"]),
-    )
+def _facts_of_write(text: str, write: WriteClause, session: Facts) -> Facts:
+    """Return the facts of a statement that can write, and may change its session, too."""
+    name, schema = (_last(write.name), _schema(write.name)) if write.name else ("", "")
+    facts = session._replace(moves=True, reads=True, words=_words(text))
+    match write.kind:
+        case "create-table" | "create-view":
+            is_view = write.kind == "create-view"
+            is_temporary = write.is_temporary or name.startswith("#")
+            return facts._replace(
+                reads=not is_view or write.is_stored,
+                creates="" if is_view and not is_temporary else name,
+                creates_view=is_view and not is_temporary,
+                is_temporary=is_temporary,
+                is_new=is_temporary and _MAY_EXIST.search(text) is None,
+                schema=schema,
+            )
+        case "files":
+            is_unload = text[:6].lower() == "unload"
+            moves_files = is_unload or text[:4].lower() == "copy"
+            return facts._replace(changes=name, schema=schema, unloads=is_unload, moves_files=moves_files)
+        case "change":
+            return facts._replace(changes=name, schema=schema)
+        case "other":
+            return facts
 
 
 def query_of_cursor(text: str) -> str:
@@ -201,8 +197,8 @@ def names_of_column_rename(text: str) -> tuple[tuple[str, ...], str, str] | None
 
 
 def creates_view(text: str) -> bool:
-    """Return whether a statement's template creates a view."""
-    return _VIEW.match(text) is not None
+    """Return whether a statement's template creates a view that outlives its session."""
+    return facts_of(text).creates_view
 
 
 def _words(text: str) -> frozenset[str]:
@@ -210,7 +206,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _plain(name: str) -> str:
-    return name.strip().strip("\"'`").strip().casefold()
+    return name.strip().strip("\"'`[]").strip().casefold()
 
 
 def _parts(name: str) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Lineage of a unit of statements. Pure but for JSONPaths files and manifests."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
@@ -13,7 +13,7 @@ from lineage_merge.column_lineage.scripts.results import FileLineage
 from lineage_merge.column_lineage.scripts.script import Reader
 from lineage_merge.column_lineage.scripts.shapes import Shape, Shapes
 from lineage_merge.column_lineage.scripts.statements import Unread
-from lineage_merge.column_lineage.scripts.syntax import Parsed, Script, Unload, parse
+from lineage_merge.column_lineage.scripts.syntax import Moved, Parsed, Script, Tree, Unload, parse
 from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.column_lineage.scripts.writes import Note, Write
 from lineage_merge.model.elements import (
@@ -36,6 +36,9 @@ from lineage_merge.sources.query_log.units import Unit
 # Name of the rule on vertices and in reports: an external table and the path of its files are one dataset.
 EXTERNAL_RULE = "external-table"
 _FINGERPRINT = 8
+_WORDS = 3
+# Parts of a statement that reads or writes rows.
+_WITH_ROWS = (exp.Query, exp.DML, exp.Values)
 # A column of a PIVOT that is named after a value without a name, such as ``?`` or ``?_total``.
 _UNNAMED = re.compile(r"'?\?")
 _UNNAMED_COLUMNS = "PIVOT names columns after values that are not plain identifiers: name them with AS"
@@ -106,9 +109,29 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
         created = {key: names.shape(key, shape) for key, shape in created.items()}
     if not writes and not any(table.line == line for table in lineage.created):
         unread = unread or _reason(lineage, "skipped", line, reported)
+        if not (unread or notes or lineage.calls) and _may_write(statements, line):
+            text = unit.statements[unit.target]
+            unread = f"unsupported statement: {' '.join(text.split()[:_WORDS])} ..."
     return Interpreted(
         tuple(writes), created, tuple(notes), datasets, unread or _reason(lineage, "rejected", line)
     )
+
+
+def _may_write(statements: Sequence[Parsed], line: int) -> bool:
+    """Return whether a statement without lineage is more than a query or a definition without rows."""
+    trees = [statement.tree for statement in statements if statement.line == line]
+    return not trees or any(map(_may_write_rows, trees))
+
+
+def _may_write_rows(tree: Tree) -> bool:
+    if isinstance(tree, Unload | Moved):
+        return True
+    if not isinstance(tree, exp.Expr) or isinstance(tree, exp.Grant | exp.Revoke | exp.Comment | exp.Drop):
+        return False
+    if isinstance(tree, exp.Insert) and tree.args.get("default"):
+        return False
+    within = tree.find_all(exp.DML) if isinstance(tree, exp.Query) else tree.find_all(*_WITH_ROWS)
+    return any(not isinstance(part, exp.Query) or part is not tree for part in within)
 
 
 def _reason(lineage: FileLineage, kind: str, line: int, reported: Collection[str] = ()) -> str:

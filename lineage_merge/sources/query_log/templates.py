@@ -49,9 +49,18 @@ _OTHER_NUMBERS, _OTHER_LONG_NUMBERS = (
 _LIST = re.compile(r"\b(?:group|order)\s+by\b", re.IGNORECASE)
 # Statements that neither read nor write rows.
 _SHOWS = re.compile(
-    r"(?:\s*(?:--[^\n]*\n|/\*.*?\*/))*\s*(?:show|explain|fetch|close)\b", re.IGNORECASE | re.DOTALL
+    r"(?:\s*(?:--[^\n]*\n|/\*.*?\*/))*\s*(?:show|explain(?!\s*\(?\s*analy[sz]e\b)|fetch|close)\b",
+    re.IGNORECASE | re.DOTALL,
 )
-_KEEPS_PATHS = re.compile(r"\s*(?:copy|unload|create|alter)\b", re.IGNORECASE)
+_KEEPS_PATHS = re.compile(r"\s*(?:copy|unload|create|alter|load|export|import|bulk)\b", re.IGNORECASE)
+# The word before a path in other statements: ``insert overwrite directory``.
+_PATH_FOLLOWS = frozenset({"directory", "inpath", "location"})
+# What precedes a statement that is run: EXPLAIN ANALYZE; the parameters of SQL Server's clients.
+_BEFORE_STATEMENT = re.compile(
+    r"\s*(?:explain\s*(?:\([^()]*\)|analy[sz]e(?:\s+verbose)?)"
+    r"|\(\s*@\w+\s+(?:[^()']|\((?:[^()'])*\))*\))(?=\s*[\w(;])",
+    re.IGNORECASE,
+)
 # Statements that contain others.
 _BLOCK = re.compile(
     r"\s*(?:begin\s+(?!transaction\b|work\b|isolation\b|read\b|not\b)\w|declare\b|do\b|if\b|for\b|while\b"
@@ -120,7 +129,9 @@ class Templates:
             return None
         if any(word in lower for word in ("search_path", "unload", "pivot")):
             return None
-        if any(part in lower for part in _REMAINING) and begins(_KEEPS_PATHS, text):
+        if any(part in lower for part in _REMAINING) and (
+            begins(_KEEPS_PATHS, text) or any(word in lower for word in _PATH_FOLLOWS)
+        ):
             return None
         is_unusual = any(mark in text for mark in _UNUSUAL)
         if any(part in lower for part in _SIZES):
@@ -154,6 +165,7 @@ def _same(number: re.Match[str]) -> str:
 
 def template_of(text: str, *, quotes: bool = False) -> Template:
     """Return a statement without literals, comments and layout."""
+    text = _without_signature(text)
     if begins(MOVES_FILES, text):
         text = _CREDENTIALS.sub(r"\1''", text)
     text = redact_sql(text)  # first: without its numbers an address, or encoded text, is not known as such
@@ -163,6 +175,15 @@ def template_of(text: str, *, quotes: bool = False) -> Template:
     plain = _SAME_ROWS.sub(r"\1", _SAME_VALUES.sub(r"in (\1)", plain))
     same = _AROUND_SYMBOLS.sub(r"\1", _PATHS.sub("'?'", plain)).lower()
     return Template(plain, hashlib.sha256(same.encode()).hexdigest()[:16], owner_of(comments))
+
+
+def _without_signature(text: str) -> str:
+    """Return a statement without what precedes it in the log: parameters, EXPLAIN ANALYZE."""
+    at = 0
+    while comment := _LEADING_COMMENT.match(text, at):
+        at = comment.end()
+    signature = _BEFORE_STATEMENT.match(text, at)
+    return text[:at] + text[signature.end() :] if signature else text
 
 
 def _single_spaces(pieces: Iterator[str]) -> Iterator[str]:
@@ -200,7 +221,8 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
             yield _quoted(template_of(inner).text) if is_unload and before == "(" else "'?'"
         elif kind == "string":
             value = piece.strip("'\"")
-            is_path = keeps_paths and (_PATH.match(value) or value.lower() in _OPTIONS)
+            keeps = keeps_paths or before in _PATH_FOLLOWS
+            is_path = keeps and (_PATH.match(value) or value.lower() in _OPTIONS)
             yield piece if keeps_strings or is_path or match.start() in names else "'?'"
         elif kind == "number":
             is_position = before == "by" or (is_list and before == ",")
