@@ -148,6 +148,7 @@ def _platform(address: Address) -> Platform:
 _FORMS: Mapping[str, str] = {
     "athena": "awsathena://athena.region.amazonaws.com",
     "bigquery": "bigquery",
+    "clickhouse": "clickhouse://host:8123",
     "databricks": "databricks://workspace-host",
     "duckdb": "duckdb://database",
     "fabric": "mssql://host:1433",

@@ -1,4 +1,4 @@
-"""Relational databases: PostgreSQL, Redshift, MySQL, SQL Server, Oracle."""
+"""Relational databases: PostgreSQL, Redshift, MySQL, ClickHouse, SQL Server, Oracle."""
 
 import re
 from dataclasses import dataclass
@@ -81,8 +81,14 @@ REDSHIFT = RedshiftWarehouse(
 
 # MySQL and MariaDB: ``mysql://host:3306`` and ``database.table``, spelled as written.
 #
-# Either one's driver reaches either server, so both have one name.
-MYSQL = Warehouse(scheme="mysql", aliases=frozenset({"mariadb"}), port=3306, levels=2)
+# Either one's driver reaches either server, so both have one name. openlineage-spark before 1.47 puts
+# ``default`` before a name that has a database.
+MYSQL = Warehouse(scheme="mysql", aliases=frozenset({"mariadb"}), port=3306, levels=2, has_catalogs=False)
+
+# ClickHouse: ``clickhouse://host:8123`` and ``database.table``, spelled as written.
+CLICKHOUSE = Warehouse(
+    scheme="clickhouse", aliases=frozenset({"ch"}), port=8123, levels=2, has_catalogs=False
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,4 +173,4 @@ def _oracle_target(connection: Connection) -> tuple[str, str, str]:
 ORACLE = Oracle(scheme="oracle", port=1521, spelling=str.upper, unquoted=str.upper)
 
 # Redshift before PostgreSQL, whose driver reaches Redshift too.
-PLATFORMS = (REDSHIFT, POSTGRES, MYSQL, SQLSERVER, ORACLE)
+PLATFORMS = (REDSHIFT, POSTGRES, MYSQL, CLICKHOUSE, SQLSERVER, ORACLE)

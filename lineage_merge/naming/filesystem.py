@@ -58,6 +58,12 @@ _DATA_FILE = re.compile(
 _FOLDER_MARKER = "_$folder$"
 
 
+# Folders through which a connector loads a table: of BigQuery's for Spark, and of Databricks' for Synapse.
+_STAGING = re.compile(
+    rf"(?i)(?:^|/)(?:\.spark-bigquery-[^/]+|\d{{4}}-\d\d-\d\d/\d\d-\d\d-\d\d-\d{{3}}/{_UUID})(?=/|\Z)"
+)
+
+
 class NormalizedPath(NamedTuple):
     """A normalized path, and the generated segments that were removed."""
 
@@ -168,6 +174,11 @@ class FileSystem:
     def identify(self, namespace: str, name: str, defaults: Defaults) -> Named:
         if _has_path(namespace):
             return _warehouse_table(namespace, name)
+        if staging := _STAGING.search(name):
+            folder = trimmed(f"{namespace}/{name[: staging.start()].lstrip('/')}")
+            raise NamingError(
+                f"{redact(folder)}: the staging folder of a connector, which loads it into an unknown table"
+            )
         normalized = normalize_path(name)
         path = "/".join(normalized.segments)
         root_name = namespace.partition("://")[2] or "/"

@@ -121,14 +121,14 @@ class KafkaBroker:
     """Kafka: ``kafka://broker:9092`` and the topic.
 
     Spline writes ``kafka:topic``, without the brokers: the namespace is ``kafka`` then. Of
-    several brokers the first counts, as OpenLineage's own listener has it.
+    several brokers the first in the alphabet counts: clients list those of one cluster in any order.
     """
 
     def claims(self, address: Address) -> bool:
         return address.scheme == "kafka"
 
     def canonical_namespace(self, address: Address) -> str:
-        broker = canonical_hosts(address.authority or "", _KAFKA_PORT).partition(",")[0]
+        broker = min(canonical_hosts(address.authority or "", _KAFKA_PORT).split(","))
         return f"kafka://{broker}" if broker else "kafka"
 
     def locate(self, address: Address) -> Located:

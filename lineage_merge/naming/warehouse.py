@@ -12,6 +12,9 @@ from lineage_merge.naming.identifiers import Identifier, join_name, split_name
 from lineage_merge.naming.jdbc import Connection, table_identifiers
 from lineage_merge.naming.named import Defaults, Located, Named
 
+# What clients write for a part that they do not know.
+_UNKNOWN_PARTS = frozenset({"None", "null"})
+_QUERY = re.compile(r"(?:[^\"`]*\.)?\s*(?:\(\s*)+(?:select|with)\b|\s*select\s", re.IGNORECASE)
 _NOT_IN_A_HOST = re.compile(r"[/?#;@\\\s]")
 
 
@@ -38,6 +41,8 @@ class Warehouse:
     # The schema of unqualified names in a connection, if the platform has a fixed one.
     implicit_schema: str = ""
     stored_as_files: bool = False
+    # Names have no more parts; what precedes them is the name of a catalog in a client.
+    has_catalogs: bool = True
 
     def claims(self, address: Address) -> bool:
         return self._matches_scheme(address.scheme)
@@ -96,7 +101,9 @@ class Warehouse:
         return [*prefix, *parts]
 
     def identify(self, namespace: str, name: str, defaults: Defaults) -> Named:
-        parts = _strip_leading_empty([self.spelling(part.value) for part in split_name(name)])
+        if _QUERY.match(name):
+            raise NamingError(f"{redact(namespace)}: a query, not a table")
+        parts = _strip_leading_empty([self.spelling(part) for part in self.parts_of(name)])
         if not parts or not parts[-1]:
             raise NamingError(f"{redact(namespace)}: a name without a table")
         default = [self.spelling(part.value) for part in split_name(defaults.get(namespace, ""))]
@@ -108,10 +115,22 @@ class Warehouse:
             short_name=parts[-1],
         )
 
+    def parts_of(self, name: str) -> list[str]:
+        """Return the parts of a name in OpenLineage; "" for one that is unknown."""
+        return [
+            "" if part.value in _UNKNOWN_PARTS and not part.quoted else part.value
+            for part in split_name(name)
+        ]
+
     def render(self, parts: Sequence[str]) -> str:
         return join_name(parts)
 
     def _completed(self, parts: list[str], default: list[str]) -> list[str]:
+        if not self.has_catalogs:
+            parts = parts[-self.levels :]
+        # A client that puts its database before a name that has one: `shop.shop.public.orders`.
+        while len(parts) > self.levels and parts[0] == parts[1]:
+            parts = parts[1:]
         missing = self.levels - len(parts)
         if 0 < missing <= len(default):
             parts = [*default[:missing], *parts]

@@ -1,12 +1,13 @@
 """Warehouses, query engines, catalogs: Snowflake, BigQuery, Athena, Trino, Databricks, Hive, Glue, S3."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import NamingError
-from lineage_merge.naming.address import Address, canonical_hosts, trimmed, without_parameters
+from lineage_merge.naming.address import Address, canonical_hosts, parse, trimmed, without_parameters
 from lineage_merge.naming.identifiers import join_name, split_name
 from lineage_merge.naming.jdbc import Connection
 from lineage_merge.naming.named import Defaults, Located, Named
@@ -22,6 +23,12 @@ class SnowflakeWarehouse(Warehouse):
     An account's locator (``xy12345.us-east-1``) cannot be turned into its organization's name,
     so the two forms stay apart, as OpenLineage's specification warns.
     """
+
+    def canonical_namespace(self, address: Address) -> str:
+        # The option `sfURL` of the Spark connector may be a URL: ``snowflake://https://account``.
+        if (address.authority or "").lower() in ("http:", "https:"):
+            address = parse(f"{self.scheme}:{address.rest}")
+        return Warehouse.canonical_namespace(self, address)
 
     def hosts(self, authority: str) -> str:
         account = authority.lower().partition(":")[0].strip(".")
@@ -42,11 +49,19 @@ class SnowflakeWarehouse(Warehouse):
 SNOWFLAKE = SnowflakeWarehouse(scheme="snowflake", spelling=str.upper, unquoted=str.upper)
 
 
+# ``t$20240101`` is a partition, ``t@-3600000`` an earlier state of a table.
+_DECORATOR = re.compile(r"(?<=.)(?:\$\w+|@-?\d+(?:-\d+)?)\Z")
+# A table for each day (``events_20240101``), or some of them by a wildcard (``events_2024*``).
+_SHARD = re.compile(r"(?<=_)(?:(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|\d{0,8}\*)\Z")
+_LEGACY_NAME = re.compile(r"(?P<project>[\w-]+):(?P<table>[^.:]+\.[^:]+)")
+
+
 @dataclass(frozen=True, kw_only=True)
 class BigQueryWarehouse(Warehouse):
     """BigQuery: ``bigquery`` and ``project.dataset.table``.
 
-    Spline writes ``bigquery://project:dataset.table``.
+    Spline writes ``bigquery://project:dataset.table``. The tables of all days (date shards) are one dataset,
+    named as their wildcard: ``project.dataset.events_*``.
     """
 
     def canonical_namespace(self, address: Address) -> str:
@@ -56,6 +71,12 @@ class BigQueryWarehouse(Warehouse):
         text = without_parameters(f"{address.authority or ''}{address.rest}").strip("/")
         project, colon, table = text.rpartition(":")  # a project may have a domain: example.com:shop
         return Located(self.scheme, f"{project}.{table}" if colon else table)
+
+    def parts_of(self, name: str) -> list[str]:
+        if legacy := _LEGACY_NAME.fullmatch(name):
+            name = f"{legacy['project']}.{legacy['table']}"
+        *above, table = Warehouse.parts_of(self, name)
+        return [*above, _SHARD.sub("*", _DECORATOR.sub("", table))]
 
     def jdbc_namespace(self, connection: Connection) -> str:
         return self.scheme

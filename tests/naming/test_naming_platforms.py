@@ -106,6 +106,51 @@ def test_a_short_name_is_completed_only_by_what_is_known(
     assert name_dataset(*named, defaults).name == named
 
 
+@pytest.mark.parametrize(
+    ("namespace", "names", "name"),
+    [
+        (
+            "snowflake://o-a.snowflakecomputing.com",
+            ['"Shop"."raw"."Orders"', "shop.raw.orders"],
+            "SHOP.RAW.ORDERS",
+        ),
+        ("spark://h:10000", ["None.raw.orders", "raw.orders"], "raw.orders"),
+        ("postgres://h:5432", ["shop.None.orders", "shop..orders"], "shop.public.orders"),
+        ("postgres://h:5432", ["shop.shop.raw.orders"], "shop.raw.orders"),
+        ("postgres://h:5432", ['"None".raw.orders'], "None.raw.orders"),
+        ("mysql://h:3306", ["default.shop.orders", "shop.shop.orders", "shop.orders"], "shop.orders"),
+        ("clickhouse://H", ["default.shop.orders", "shop.orders"], "shop.orders"),
+        ("bigquery", ["p.d.t$20260131", "p.d.t@-3600000", "p.d.t$__UNPARTITIONED__", "p:d.t"], "p.d.t"),
+        ("bigquery", ["p.d.e_20260131", "p.d.e_*", "p.d.e_2026*", "p.d.e_20260131$20260131"], "p.d.e_*"),
+        ("bigquery", ["p.d.version_20261399"], "p.d.version_20261399"),
+    ],
+)
+def test_names_of_one_table_have_one_form(namespace: str, names: list[str], name: str) -> None:
+    assert {name_dataset(namespace, each).name.name for each in names} == {name}
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name"),
+    [
+        ("postgres://h:5432", "shop.(select id from orders) t"),
+        ("mysql://h:3306", "select id from shop.orders"),
+        ("gs://tmp", ".spark-bigquery-app-7-0f0f0f0f-1111-4222-8333-444455556666/part-0"),
+        (
+            "abfss://c@a.dfs.core.windows.net",
+            "t/2026-01-31/10-11-12-345/0f0f0f0f-1111-4222-8333-444455556666",
+        ),
+    ],
+)
+def test_queries_and_staging_folders_of_connectors_are_no_datasets(namespace: str, name: str) -> None:
+    with pytest.raises(NamingError, match=r"a query|staging folder"):
+        name_dataset(namespace, name)
+
+
+@pytest.mark.parametrize("brokers", ["b1,b2:9092", "B2:9092,b1:9092", "b2:9092, b1:9092", "b1:9092"])
+def test_the_brokers_of_a_cluster_in_any_order_are_one_namespace(brokers: str) -> None:
+    assert name_dataset(f"kafka://{brokers}", "orders").name.namespace == "kafka://b1:9092"
+
+
 def test_a_default_of_one_namespace_does_not_reach_another() -> None:
     assert name_dataset("redshift://other:5439", "sales", {REDSHIFT: "dev.public"}).name.name == "sales"
 

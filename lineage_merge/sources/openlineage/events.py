@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.model.elements import Count
 from lineage_merge.sources.openlineage import translator
 from lineage_merge.sources.openlineage.airflow_attempts import Outcome
 from lineage_merge.sources.openlineage.airflow_tasks import (
@@ -123,6 +124,26 @@ class Context:
         task = job_of(run).key.name
         refs = (reference(*key, task) for key in (*named.inputs, *named.outputs))
         return named if all(map(self.resolver.resolves, refs)) else run
+
+
+def run_rows(run: Run, context: Context) -> Iterator[EventRow | Count]:
+    """Yield the rows of a run, and of a selected one without a write why it has none, as a count."""
+    rows = list(event_rows(run, context))
+    yield from rows
+    if not any(row.target is not None for row in rows) and context.applies(run, job_of(run)):
+        yield Count(_kind_without_writes(run), 1)
+
+
+def _kind_without_writes(run: Run) -> str:
+    if run.at is None:
+        return "OpenLineage runs without an end"
+    if translator.targets(run):
+        return "OpenLineage runs that failed and are reported by their task"
+    if run.outputs:
+        return "OpenLineage runs that only define tables"
+    if run.problems:
+        return "OpenLineage runs with unknown datasets"
+    return "OpenLineage runs that only read" if run.inputs else "OpenLineage runs without datasets"
 
 
 def event_rows(run: Run, context: Context) -> Iterator[EventRow]:

@@ -37,13 +37,16 @@ _NAME_WAREHOUSE = (
 def unnamed_targets(subject: Subject, context: Context) -> Iterator[Problem]:
     """Yield the problem of a successful statement whose table is unknown."""
     may_be_query = subject.may_be_query
-    if not may_be_query and not subject.may_be_row_operation:
+    if not (may_be_query or subject.may_be_row_operation or subject.may_have_unusual_names):
         return
     run = context.named(subject.run())
     job_run = job_of(run)
     job = job_run.key.name
     if run.at is None or run.failed or not context.applies(run, job_run):
         return
+    kind = "Airflow task" if is_airflow(run) else f"{job_run.key.job_type.capitalize()} job"
+    for problem in run.problems:
+        yield Problem("not-joined", f"{kind} {job}", "", problem)
     if may_be_query:
         if is_airflow(run) and changes_table(sql_without_datasets(run)):
             warehouse = context.warehouse(run)

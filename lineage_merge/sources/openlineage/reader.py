@@ -12,17 +12,19 @@ from typing import Any
 from lineage_merge.config import Config
 from lineage_merge.infra.document_decoder import loads
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.model.elements import Element, Problem
+from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.records import Record
 from lineage_merge.sources.openlineage import files, notices
-from lineage_merge.sources.openlineage.events import Context, event_rows, number_of, run_of, without_nested
+from lineage_merge.sources.openlineage.events import Context, number_of, run_of, run_rows, without_nested
 from lineage_merge.sources.openlineage.jobs import job_of
+from lineage_merge.sources.openlineage.known_datasets import with_known_datasets
 from lineage_merge.sources.openlineage.related_runs import with_related_runs
 from lineage_merge.sources.openlineage.runs import as_run, newest
 from lineage_merge.sources.openlineage.source import OpenLineage
 from lineage_merge.sources.openlineage.subjects import PROBLEM, RUN, Subject, read_subjects
 from lineage_merge.sources.openlineage.translator import assertions, targets, translate, translate_dataset
 from lineage_merge.sources.runs import run_selection
+from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
@@ -47,7 +49,9 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     runs = subjects.filter(lambda subject: subject.kind == RUN)
     context = with_related_runs(Context(settings, resolver), runs)
 
-    events = runs.flat_map(lambda subject: event_rows(context.named(subject.run()), context))
+    rows: Rows[Any] = runs.flat_map(lambda subject: run_rows(context.named(subject.run()), context)).cache()
+    events: Rows[EventRow] = rows.filter(lambda row: isinstance(row, EventRow))
+    without_writes = rows.filter(lambda row: isinstance(row, Count))
     events = run_selection.within_lookback(without_nested(events).cache(), settings.runs, settings.lookback)
     written = events.filter(lambda event: event.target is not None)
     selected = run_selection.select_writes(written, settings.runs)
@@ -70,6 +74,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
             by_run.group(lambda row: row[0], run_records),
             subjects.filter(lambda subject: subject.kind != RUN).map_partitions(static_records),
             job_records(events, selected, resolver),
+            without_writes.map_partitions(resolver.records),
             unnamed.flat_map(lambda problem: resolver.records([problem])),
             engine.rows(resolver.records(notes), 1),
         ]
@@ -125,7 +130,9 @@ def static_elements(subject: Subject, context: Context) -> Iterator[Element]:
     if subject.kind == "DatasetEvent":
         yield from translate_dataset(event, location)
         return
-    run = as_run(event)
+    run = with_known_datasets(as_run(event))
     if context.applies(run, job_of(run)):
+        for problem in run.problems:
+            yield Problem("not-joined", location, "", problem)
         for key in run.outputs:
             yield from translate(run, key)

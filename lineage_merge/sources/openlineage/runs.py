@@ -20,7 +20,8 @@ class Run:
 
     `at` (ms since 1970) is the end, or the last report of a stream; None while it is running. `failed`: there
     is a FAIL or ABORT event, whatever follows it; of Airflow, the last end is one. Inputs and outputs are by
-    namespace and name, sorted; each has `facets`, `inputFacets` and `outputFacets`.
+    namespace and name, sorted; each has `facets`, `inputFacets` and `outputFacets`. `problems`: those with
+    names of datasets.
     """
 
     run_id: str
@@ -33,6 +34,7 @@ class Run:
     failed: bool = False
     duration_ms: int | None = None
     began_at: int | None = None
+    problems: tuple[str, ...] = ()
 
     @property
     def job_facets(self) -> Mapping[str, Any]:

@@ -17,6 +17,7 @@ from lineage_merge.sources.openlineage import files, row_operations
 from lineage_merge.sources.openlineage.airflow_tasks import with_known_names
 from lineage_merge.sources.openlineage.documents import cut_down, kind_of
 from lineage_merge.sources.openlineage.jobs import is_airflow
+from lineage_merge.sources.openlineage.known_datasets import may_have_unusual_names, with_known_datasets
 from lineage_merge.sources.openlineage.runs import Run, combine_events
 
 PROBLEM = "problem"
@@ -36,13 +37,19 @@ class Subject(NamedTuple):
     def run(self) -> Run:
         """Return the run that the events are about."""
         run = combine_events(loads(text) for text, _ in self.events)
-        return with_known_names(run) if is_airflow(run) else run
+        run = with_known_names(run) if is_airflow(run) else run
+        return with_known_datasets(run) if self.may_have_unusual_names else run
 
     # Parsing is slow, so the text is searched before. Its events are about one job, so one of them is enough.
     @property
     def any_text(self) -> str:
         """The text of one of the events."""
         return next(iter(self.events))[0]
+
+    @property
+    def may_have_unusual_names(self) -> bool:
+        """Whether datasets of the events may have names that are none."""
+        return any(may_have_unusual_names(text) for text, _ in self.events)
 
     @property
     def may_be_query(self) -> bool:

@@ -4,6 +4,7 @@ Column lineage: since 1-1-0 of the facet each input field has `transformations`;
 one type for all of them (https://openlineage.io/docs/spec/facets/dataset-facets/column_lineage_facet).
 """
 
+import re
 from collections.abc import Iterator, Mapping, Set
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,8 @@ from lineage_merge.sources.openlineage.datasets import (
 )
 from lineage_merge.sources.openlineage.documents import Document, sets_of, text
 from lineage_merge.sources.openlineage.field_paths import input_fields, known_fields, with_field_paths
-from lineage_merge.sources.openlineage.jobs import JobRun, is_airflow, job_of
+from lineage_merge.sources.openlineage.jobs import JobRun, is_airflow, is_spark, job_of, own_name
+from lineage_merge.sources.openlineage.known_datasets import known_key
 from lineage_merge.sources.openlineage.row_operations import outputs, row_operation
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 
@@ -45,6 +47,11 @@ if TYPE_CHECKING:
     from lineage_merge.sources.openlineage.task_statements import TaskWrites
 
 _DEFINITIONS = frozenset({"CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"})
+# In the name of Spark's command, or in SQL: a table that is created with rows.
+_CREATED_WITH_ROWS = re.compile(r"as_select|insert|append|overwrite|save", re.IGNORECASE)
+_CREATES_OF_QUERY = re.compile(
+    r"\bcreate\b.*\btable\b.*\bas\b[\s(]*(?:select|with|from|values|table)\b", re.IGNORECASE | re.DOTALL
+)
 _OVERWRITES = frozenset({"CREATE", "OVERWRITE", "TRUNCATE"})
 
 
@@ -168,7 +175,11 @@ def _by_statements(
 def translate_dataset(event: Document, location: str) -> Iterator[Element]:
     """Translate a `DatasetEvent`: metadata of a dataset, without a job."""
     dataset = event["dataset"]
-    ref = reference(dataset["namespace"], dataset["name"])
+    key = known_key((dataset["namespace"], dataset["name"]))
+    if key is None:
+        yield Problem("skipped", location, "dataset.name", "names no dataset")
+        return
+    ref = reference(*key)
     yield from dataset_elements(dataset, stored_table(dataset, ref), Authority.CATALOG)
     facet = (dataset.get("facets") or {}).get("columnLineage") or {}
     if _column_sources(facet, ""):
@@ -184,10 +195,17 @@ def _job(run: Run, job_run: JobRun) -> Job:
 
 
 def _only_defines(run: Run, output: Document) -> bool:
-    if _lifecycle(output) not in _DEFINITIONS or run.inputs:
+    if _lifecycle(output) not in _DEFINITIONS or run.inputs or _is_of_query(run):
         return False
     statistics = (output.get("outputFacets") or {}).get("outputStatistics") or {}
     return not statistics.get("rowCount") and not (output.get("facets") or {}).get("columnLineage")
+
+
+def _is_of_query(run: Run) -> bool:
+    """Return whether a run writes the rows of a query, whose tables may be unknown."""
+    command = own_name(run).partition(".")[0] if is_spark(run) else ""
+    query = str(as_mapping(run.job_facets.get("sql")).get("query") or "")
+    return _CREATED_WITH_ROWS.search(command) is not None or _CREATES_OF_QUERY.search(query) is not None
 
 
 def _lifecycle(output: Document) -> str:

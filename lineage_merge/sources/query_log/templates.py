@@ -15,7 +15,7 @@ _PIECE = re.compile(
     | (?P<string>[eEnN]?'(?:[^'\\]|\\.|'')*(?:'|\Z))
     | (?P<body>\$(?P<tag>(?:[A-Za-z_]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z))
     | (?P<quoted>"(?:[^"]|"")*(?:"|\Z)|`[^`]*(?:`|\Z))
-    | (?P<word>[^\W\d][\w$]*)
+    | (?P<word>[^\W\d][\w$]*(?:(?:-\w+)+(?=\.[^\W\d]))?)
     | (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
     | (?P<space>\s+)
     | (?P<symbol>.)
@@ -46,6 +46,8 @@ _OTHER_NUMBERS, _OTHER_LONG_NUMBERS = (
     re.compile(rf"(?P<same>{_NAME}|{_TYPE})|{number}", re.DOTALL | re.IGNORECASE)
     for number in (_NUMBER, _LONG_NUMBER)
 )
+# A project of BigQuery, such as ``shop-prod-42.sales.orders``: its number is no literal.
+_NUMBER_IN_NAME = re.compile(r"-\d+\.[^\W\d]")
 _LIST = re.compile(r"\b(?:group|order)\s+by\b", re.IGNORECASE)
 # Statements that neither read nor write rows.
 _SHOWS = re.compile(
@@ -126,6 +128,8 @@ class Templates:
         """Return a text that only statements with an equal template have; None if there is no short path."""
         lower = text.lower()
         if "$" in text or (self._quotes and '"' in text):
+            return None
+        if "-" in text and _NUMBER_IN_NAME.search(text):
             return None
         if any(word in lower for word in ("search_path", "unload", "pivot")):
             return None

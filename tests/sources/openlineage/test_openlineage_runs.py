@@ -275,7 +275,13 @@ def test_a_dataset_event_describes_a_dataset_and_its_lineage_has_no_job(
 
 
 def test_what_was_read_is_counted(rows: list[Record]) -> None:
-    assert counts_of(rows) == {"OpenLineage events": len(HISTORIES) + len(STATIC), "OpenLineage runs": 19}
+    assert counts_of(rows) == {
+        "OpenLineage events": len(HISTORIES) + len(STATIC),
+        "OpenLineage runs": 19,
+        "OpenLineage runs that only read": 1,
+        "OpenLineage runs without an end": 1,
+        "OpenLineage runs without datasets": 1,
+    }
 
 
 def test_shuffled_and_duplicate_events_in_several_files_give_the_same_records(

@@ -335,6 +335,34 @@ def test_a_table_that_is_only_defined_is_not_written(
 
 
 @pytest.mark.parametrize(
+    ("command", "query", "is_write"),
+    [
+        ("atomic_create_table_as_select.db_t", None, True),
+        ("create_hive_table_as_select_command.db_t", None, True),
+        ("execute_save_into_data_source_command.t", None, True),
+        ("create_table.db_t", None, False),
+        ("create_table.db_t", "create table db.t (select_as int) using iceberg", False),
+        ("query.db_t", "create table db.t using iceberg as (with c as (select 1) select * from c)", True),
+    ],
+)
+def test_a_table_that_is_created_with_rows_is_written_without_known_inputs(
+    command: str, query: str | None, is_write: bool
+) -> None:
+    created = {"lifecycleStateChange": {"lifecycleStateChange": "CREATE"}}
+    made = event(
+        "COMPLETE",
+        "06:01",
+        job=f"app.{command}",
+        outputs=[dataset(MART, created)],
+        producer=SPARK,
+        run_facets=of_spark("app"),
+        job_facets={**job_type("SPARK", "SQL_JOB"), **({"sql": {"query": query}} if query else {})},
+    )
+
+    assert bool(translating.targets(combine_events([made]))) == is_write
+
+
+@pytest.mark.parametrize(
     ("producer", "change", "mode"),
     [
         (SPARK, "OVERWRITE", "overwrite"),

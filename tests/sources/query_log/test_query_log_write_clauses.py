@@ -7,7 +7,7 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.sources.query_log.facts import facts_of
-from lineage_merge.sources.query_log.templates import template_of
+from lineage_merge.sources.query_log.templates import Templates, template_of
 from lineage_merge.sources.query_log.write_clauses import WriteClause, find_write
 from tests.sources.query_log.log_reading import LogLineage, read_log
 from tests.sources.query_log.test_query_log_sessions import units
@@ -205,6 +205,13 @@ def test_the_parameters_of_a_statement_are_not_part_of_its_fingerprint() -> None
     assert {
         template_of(f"/* x */ ({types}){statement}").fingerprint for types in ("@p int", "@p decimal(9,2)")
     } == {template_of(statement).fingerprint}
+
+
+def test_a_project_with_a_number_is_a_name() -> None:
+    texts = [f"insert into shop-{number}.d.t select a - 2 from shop-{number}.d.s" for number in (1, 2)]
+    assert [Templates().of(text).text for text in (*texts, *texts)] == 2 * [
+        text.replace("- 2", "- ?") for text in texts
+    ]
 
 
 def test_a_statement_after_one_of_the_session_is_read_too() -> None:
