@@ -14,7 +14,7 @@ _PIECE = re.compile(
       (?P<comment>--[^\n]*|/\*.*?(?:\*/|\Z))
     | (?P<quoted>'(?:[^'\\]|\\.|'')*(?:'|\Z)|"(?:[^"\\]|\\.|"")*(?:"|\Z)|`(?:[^`]|``)*(?:`|\Z)
         |\$(?P<tag>(?:[A-Za-z_]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z))
-    | (?P<parameter>(?<![\w:\])}]):[A-Za-z_]\w*)
+    | (?P<parameter>(?<![\w:\])}'"`]):[A-Za-z_]\w*)
     | (?P<end>;)
     | (?P<word>[^\s'"`$;:/-]+|\s+|.)
     """,
@@ -24,7 +24,7 @@ _PIECE = re.compile(
 _SILENT = re.compile(
     r"(?:add|analyze|clear|close|comment|commit|compile|dfs|deallocate|describe|desc|discard"
     r"|explain|fetch|grant|list|lock|msck|optimize|prepare|quit|exit|refresh|reload|reset|revoke|rollback"
-    r"|set|show|source|start|uncache|unlock|vacuum|invalidate|export|kill|abort|delete\s+jar"
+    r"|set|show|source|start|uncache|unlock|vacuum|invalidate|kill|abort|delete\s+jar"
     r"|(?:alter|drop|create(?:\s+or\s+replace)?(?:\s+temporary|\s+temp|\s+external)?)\s+"
     r"(?:function|schema|database|user|group|role|library|macro|model|datashare|index|sequence))\b|!",
     re.IGNORECASE,

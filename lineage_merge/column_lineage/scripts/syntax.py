@@ -137,7 +137,9 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
         return Unread("cannot be parsed: not a statement", is_broken=True)
     if isinstance(tree, exp.Command) and _TRUNCATES.match(text):
         return exp.TruncateTable(expressions=[])  # with options, which no temporary table has
-    if isinstance(tree, exp.Command) or (isinstance(tree, exp.Create) and tree.kind not in ("TABLE", "VIEW")):
+    if isinstance(tree, exp.Command) or (
+        isinstance(tree, exp.Create) and tree.kind not in ("STAGE", "TABLE", "VIEW")
+    ):
         return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
     complete_inserts(tree)
     if type(dialect).__name__.lower() in tsql.PLATFORMS:
