@@ -219,7 +219,7 @@ AZURE = AzureStorage(
 )
 
 # Google Cloud Storage: ``gs://bucket`` and the key.
-GCS = FileSystem(schemes={"gs": "gs"}, object_store=True)
+GCS = FileSystem(schemes={"gs": "gs", "gcs": "gs"}, object_store=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,4 +264,48 @@ LOCAL = LocalFileSystem(schemes={"file": "file", "": "file"})
 # Amazon S3: ``s3://bucket`` and the key.
 S3 = FileSystem(schemes={"s3": "s3", "s3a": "s3", "s3n": "s3"}, object_store=True)
 
-PLATFORMS = (S3, GCS, AZURE, HDFS, DBFS, LOCAL)
+# Objects by their web address, as ClickHouse and DuckDB write them.
+_OBJECT_URLS = (
+    re.compile(r"(?P<bucket>[^/]+)\.s3[.-](?:[\w-]+\.)*amazonaws\.com(?:\.cn)?\Z", re.IGNORECASE),
+    re.compile(r"s3[.-](?:[\w-]+\.)*amazonaws\.com(?:\.cn)?\Z", re.IGNORECASE),
+    re.compile(r"(?P<bucket>[^/]+)\.storage\.googleapis\.com\Z", re.IGNORECASE),
+    re.compile(r"storage\.googleapis\.com\Z", re.IGNORECASE),
+)
+
+
+class ObjectUrl:
+    """S3 and Google Cloud Storage over HTTPS: ``https://bucket.s3.amazonaws.com/key`` is ``s3://bucket/key``."""
+
+    def claims(self, address: Address) -> bool:
+        return address.scheme in {"http", "https"} and _bucket_host(address) is not None
+
+    def canonical_namespace(self, address: Address) -> str:
+        store, located = self._object(address)
+        return store.canonical_namespace(located)
+
+    def locate(self, address: Address) -> Located:
+        store, located = self._object(address)
+        return store.locate(located)
+
+    def identify(self, namespace: str, name: str, defaults: Defaults) -> Named:
+        return S3.identify(namespace, name, defaults)
+
+    def _object(self, address: Address) -> tuple[FileSystem, Address]:
+        host = _bucket_host(address)
+        bucket = host.groupdict().get("bucket") if host is not None else None
+        rest = address.rest
+        if bucket is None:
+            bucket, slash, key = rest.lstrip("/").partition("/")
+            rest = f"{slash}{key}"
+        store, scheme = (GCS, "gs") if "googleapis" in (address.authority or "").lower() else (S3, "s3")
+        return store, Address(scheme, bucket, rest, f"{scheme}://{bucket}{rest}")
+
+
+def _bucket_host(address: Address) -> re.Match[str] | None:
+    matches = (pattern.match(address.authority or "") for pattern in _OBJECT_URLS)
+    return next((match for match in matches if match is not None), None)
+
+
+OBJECT_URL = ObjectUrl()
+
+PLATFORMS = (S3, GCS, AZURE, HDFS, DBFS, LOCAL, OBJECT_URL)

@@ -119,7 +119,7 @@ CASES: dict[str, Case] = {
     "semi join": Case(
         _sql("select id from sales left semi join cities using (city)"),
         {_ID},
-        {"sales.city JOIN", "cities.city JOIN"},
+        {"sales.city FILTER", "cities.city FILTER"},
     ),
     "self join": Case(
         _sql("select l.price, r.price as other from sales l join sales r on l.id = r.id"),
@@ -139,12 +139,12 @@ CASES: dict[str, Case] = {
     "intersection": Case(
         _sql("select city from sales intersect select city from cities"),
         {_CITY},
-        {"cities.city FILTER"},
+        {"sales.city JOIN", "cities.city JOIN"},
     ),
     "difference": Case(
         _sql("select city from sales except select city from cities"),
         {_CITY},
-        {"cities.city FILTER"},
+        {"sales.city JOIN", "cities.city JOIN"},
     ),
     "window": Case(
         _sql("select sum(price) over (partition by city order by id) as running from sales"),

@@ -1,4 +1,6 @@
-"""Helpers for clauses of parsed statements. Pure."""
+"""Facts in the clauses of parsed statements. Pure."""
+
+from collections.abc import Container, Iterable
 
 from sqlglot import exp
 
@@ -84,6 +86,23 @@ def literal_of(node: object) -> str:
     return literal.name if isinstance(literal, exp.Literal) else ""
 
 
+def stage_of(table: object) -> str:
+    """Return the name of a stage of Snowflake, with its folder: ``@stage/folder``; "" for others."""
+    name = table.this if isinstance(table, exp.Table) else None
+    return name.name if isinstance(name, exp.Var) and name.name.startswith("@") else ""
+
+
+def uris_of(properties: Iterable[exp.Expr], names: Container[str] = ("uri", "uris")) -> list[str]:
+    """Return the paths in options, such as BigQuery's `uri` and `uris`."""
+    paths: list[str] = []
+    for option in properties:
+        value = option.args.get("value")
+        if option.name.lower() in names and isinstance(value, exp.Expr):
+            literals = value.expressions if isinstance(value, exp.Array) else [value]
+            paths += [path.name for path in literals if isinstance(path, exp.Literal)]
+    return paths
+
+
 def location_of(create: exp.Create) -> str:
     """Return the path in a CREATE, "" without one."""
     location = create.find(exp.LocationProperty)
@@ -93,6 +112,8 @@ def location_of(create: exp.Create) -> str:
         value = stored.args.get("value")
         if stored.name.lower() == "external_location" and isinstance(value, exp.Expr):
             return str(value.name)
+    if uris := uris_of(create.find_all(exp.Property)):
+        return uris[0]
     for options in create.find_all(exp.OptionsProperty):
         for expression in options.expressions:
             if expression.name.lower() == "path" and isinstance(expression.args.get("value"), exp.Expr):

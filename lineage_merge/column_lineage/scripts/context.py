@@ -4,7 +4,7 @@ from collections.abc import Set
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.scripts.clauses import is_value
+from lineage_merge.column_lineage.scripts.clauses import is_value, literal_of, stage_of
 from lineage_merge.column_lineage.scripts.datasets import Datasets, path_of_table
 from lineage_merge.column_lineage.scripts.results import Created, FileLineage
 from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, ShapeColumn, Shapes
@@ -55,6 +55,8 @@ class Context:
         self._line = 0
         self._variables: Set[str] = frozenset()
         self._records: set[str] = set()
+        # Snowflake: the path of each stage that the file creates, by folded name.
+        self._stages: dict[str, str] = {}
         self._outcomes: list[tuple[Queries, Relation]] = []
         # Facts from other files that the interpretation of this one depends on.
         self.asked: dict[str, Shape | None] = {}
@@ -146,6 +148,8 @@ class Context:
                 return Relation([AllColumns(None)])
             reads.add(key, rows=part.part != "metadata")
             return part.relation(self._table(key))
+        if (stage := stage_of(table)) or literal_of(table):
+            return self._files(stage, literal_of(table), reads)
         if not isinstance(table.parts[-1], exp.Identifier):
             return None
         temporary = self._temporary(table)
@@ -162,6 +166,23 @@ class Context:
             return Relation([AllColumns(None)])
         reads.add(key)
         return self._table(key)
+
+    def path_of_stage(self, stage: str) -> str:
+        """Return the path behind ``@stage/folder`` if the file creates the stage, else ""."""
+        name, _, below = stage.removeprefix("@").partition("/")
+        url = self._stages.get(fold(name.rpartition(".")[2]), "")
+        return f"{url.rstrip('/')}/{below}" if url else ""
+
+    def _files(self, stage: str, path: str, reads: Reads) -> KnownTable | Relation:
+        """Return the columns of files that a query of Snowflake reads: of a stage, or a path."""
+        path = path or self.path_of_stage(stage)
+        key = self._path(path) if path else None
+        if key is not None:
+            reads.add(key)
+            return self._table(key)
+        if not path:
+            self._note("not-joined", f"reads a stage whose location is unknown: {stage}")
+        return Relation([AllColumns(None)])
 
     def _is_part(self, table: exp.Table, part: PartOfTable) -> bool:
         """Return whether a name is part of a table that is known, and not a table of its own."""

@@ -186,7 +186,7 @@ class ControlFlow:
         upper = words[at].upper
         if self._is_tsql and upper in ("DECLARE", "USE"):
             return upper == "USE" or tsql.declares_table(words, at)
-        if upper not in _WITH_DATA:
+        if upper not in _WITH_DATA and not (self._is_tsql and upper == "BULK"):
             return False
         following = {word.upper for word in words[at + 1 : at + 6]}
         if upper in _DEFINITIONS and not following & {"TABLE", "VIEW"}:

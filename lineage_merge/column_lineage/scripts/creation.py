@@ -2,7 +2,7 @@
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.scripts.clauses import location_of
+from lineage_merge.column_lineage.scripts.clauses import location_of, uris_of
 from lineage_merge.column_lineage.scripts.context import POSTGRES, Context
 from lineage_merge.column_lineage.scripts.shapes import Shape, ShapeColumn, columns_of, declared
 from lineage_merge.column_lineage.scripts.temporaries import Temporary
@@ -11,7 +11,7 @@ from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.derivation import itself, merge_columns
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.struct_types import type_text
-from lineage_merge.column_lineage.sql.tables import AllColumns
+from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.sql.targets import by_name
 from lineage_merge.model.elements import DatasetLabel
 
@@ -22,6 +22,17 @@ class Creation(Context):
     def _create(self, create: exp.Create) -> None:
         table = create.find(exp.Table)
         if table is None:
+            return
+        if create.kind == "STAGE":
+            if url := uris_of(create.find_all(exp.Property), ("url",)):
+                self._stages[fold(table.name)] = url[0]
+            return
+        target = create.find(exp.ToTableProperty)
+        if target is not None and isinstance(create.expression, exp.Query):
+            self._feed_by_view(table, target.this, create.expression)
+            return
+        if create.find(exp.ExecuteAsProperty) is not None and create.expression is None:
+            self._note("skipped", f"creates {table.name} of a prepared statement")
             return
         label: DatasetLabel = "view" if create.kind == "VIEW" else "table"
         location = location_of(create)
@@ -60,6 +71,22 @@ class Creation(Context):
         _, key = self._named(table)
         if key is not None:
             self._made(key, label, shape, location)
+
+    def _feed_by_view(self, view: exp.Table, target: exp.Table, query: exp.Query) -> None:
+        """Read ClickHouse's materialized view with a target: it has no rows of its own."""
+        relation, reads = self._outcome(query)
+        _, key = self._named(target)
+        if key is None:
+            return
+        columns, problem = by_name(relation, self._known(key).names)
+        if problem:
+            self._note("no-columns", problem)
+        self._found.writes.append(
+            Write(key, self._line, "append", None, reads, merge_columns(columns), relation.influences)
+        )
+        of_target = Reads()
+        of_target.add(key)
+        self._add_temporary(view, Relation.of(self._table(key)), of_target)
 
     def _declare(self, declare: exp.Declare) -> None:
         """Add the table variables of T-SQL."""

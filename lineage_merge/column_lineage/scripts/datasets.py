@@ -7,6 +7,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.variables import Variables
+from lineage_merge.column_lineage.sql.external_reads import path_of
 from lineage_merge.column_lineage.table_parts import path_of_name
 from lineage_merge.model.elements import Reference
 
@@ -29,7 +30,9 @@ class Datasets(Protocol):
 
 
 def path_of_table(table: exp.Table) -> str:
-    """Return the path that Spark reads as a table of a format, without a version; "" for a table's name."""
+    """Return the path in the place of a table, without a version; "" for a table's name."""
+    if path := path_of(table):
+        return path
     parts = [part.name for part in table.parts]
     path = path_of_name(parts)
     return _VERSION.sub("", path) if parts[0].lower() == "delta" else path

@@ -9,24 +9,27 @@ from collections.abc import Iterable, Mapping
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.scripts import tsql
-from lineage_merge.column_lineage.scripts.clauses import is_ddl, literal_of, paths_of_copy, used_database
+from lineage_merge.column_lineage.scripts.clauses import is_ddl, literal_of, stage_of, used_database
 from lineage_merge.column_lineage.scripts.context import POSTGRES
-from lineage_merge.column_lineage.scripts.creation import Creation
 from lineage_merge.column_lineage.scripts.datasets import Datasets
+from lineage_merge.column_lineage.scripts.files import Files
+from lineage_merge.column_lineage.scripts.multiple_inserts import inserts_of
 from lineage_merge.column_lineage.scripts.records import table_of_record, with_records
 from lineage_merge.column_lineage.scripts.renames import follow_renames
 from lineage_merge.column_lineage.scripts.results import Created, FileLineage
 from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, Shapes
 from lineage_merge.column_lineage.scripts.statements import Unread
-from lineage_merge.column_lineage.scripts.syntax import Call, Moved, Parsed, Script, Unload
+from lineage_merge.column_lineage.scripts.syntax import Call, Moved, Parsed, Script, Tree, Unload
 from lineage_merge.column_lineage.scripts.temporaries import Temporary
-from lineage_merge.column_lineage.scripts.writes import LoadColumns, LoadedColumns, Mode, Note, Reads, Write
+from lineage_merge.column_lineage.scripts.writes import LoadColumns, Mode, Note, Reads, Write
 from lineage_merge.column_lineage.sql import notes, row_changes
-from lineage_merge.column_lineage.sql.derivation import Columns, merge_columns
+from lineage_merge.column_lineage.sql.derivation import Columns, Influences, influences_of, merge_columns
+from lineage_merge.column_lineage.sql.returned_rows import parts_of
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.targets import by_name, by_position, with_partition_columns
 from lineage_merge.column_lineage.sql.text import reason
+from lineage_merge.column_lineage.transformations import InfluenceKind
 
 # The missing levels of a new name are those of the old one.
 _RENAMES_IN_PLACE = POSTGRES | {"databricks", "spark", "spark2"}
@@ -80,7 +83,7 @@ class Reader:
         return reading_of
 
 
-class _Reading(Creation):
+class _Reading(Files):
     """Reads the statements of a file in order."""
 
     def whole(self) -> FileLineage:
@@ -115,6 +118,18 @@ class _Reading(Creation):
                 table_of_record(parsed.record), None, Temporary(parsed.record, *self._outcome(tree))
             )
             return
+        if isinstance(tree, exp.Expr):
+            parts = parts_of(tree, self._columns_of, by_name=self._platform in tsql.PLATFORMS)
+            for part in parts:
+                self._part(part)
+        else:
+            self._part(tree)
+
+    def _columns_of(self, table: exp.Table) -> tuple[list[str], bool]:
+        shape = self._shape_of(table)
+        return shape.names, shape.complete
+
+    def _part(self, tree: Tree) -> None:
         match tree:
             case Unread(why, is_broken):
                 self._note("rejected" if is_broken else "skipped", why)
@@ -139,12 +154,18 @@ class _Reading(Creation):
                 self._change(tree)
             case exp.Declare():
                 self._declare(tree)
+            case exp.Copy(this=target, args={"kind": True, "files": [exp.Subquery(this=query)]}) if (
+                isinstance(target.find(exp.Table), exp.Table)
+                and not literal_of(target)
+                and not stage_of(target)
+            ):
+                self._insert(exp.Insert(this=target, expression=query))
             case exp.Copy():
                 self._copy(tree)
             case exp.LoadData():
-                path = tree.args["inpath"].name
-                mode: Mode = "overwrite" if tree.args.get("overwrite") else "append"
-                self._from_paths(tree.this, [path], mode)
+                self._load(tree)
+            case exp.Export():
+                self._export(tree)
             case exp.Alter():
                 self._alter(tree)
             case exp.Drop():
@@ -182,19 +203,53 @@ class _Reading(Creation):
             is_local = insert.this.args.get("local") and ":" not in path
             self._into_path(query, f"file:{path}" if is_local else path, mode)
             return
+        listed = insert.this.expressions if isinstance(insert.this, exp.Schema) else []
+        if not isinstance(insert.this, exp.Table | exp.Schema) or any(
+            isinstance(part, exp.Literal) for part in listed
+        ):
+            self._into_function(query, insert.this, mode)
+            return
         relation, reads = self._outcome(query)
         table, key = self._named(insert.this)
-        given = insert.this.expressions if isinstance(insert.this, exp.Schema) else []
         temporary = self._temporary(table)
         if temporary is None and key is None:
             return
-        columns, assumed = self._assigned(insert, relation, [expression.name for expression in given], table)
+        columns, assumed = self._assigned(insert, relation, [expression.name for expression in listed], table)
+        influences = relation.influences
+        if insert.args.get("conflict") is not None or insert.args.get("alternative"):
+            changed = self._upserted(insert, columns, reads, key or "")
+            columns, influences = [*columns, *changed.columns], _merged(influences, changed.influences)
         if temporary is not None:
-            temporary.add_rows(columns, relation.influences, reads, overwrite=mode == "overwrite")
+            temporary.add_rows(columns, influences, reads, overwrite=mode == "overwrite")
         elif key is not None:
             merged = merge_columns(columns)
-            write = Write(key, self._line, mode, None, reads, merged, relation.influences, assumed=assumed)
+            write = Write(key, self._line, mode, None, reads, merged, influences, assumed=assumed)
             self._found.writes.append(write)
+
+    def _upserted(
+        self, insert: exp.Insert, columns: Columns, reads: Reads, key: str
+    ) -> row_changes.ChangedColumns:
+        """Return what an INSERT changes of rows that exist, and the columns of the keys that find them."""
+        table = insert.find(exp.Table)
+        shape = NOTHING if table is None else self._shape_of(table)
+        conflict = insert.args.get("conflict")
+        update = row_changes.update_of_upsert(insert, [name for name, _ in columns])
+        changed = row_changes.ChangedColumns()
+        if update is not None:
+            relation, of_update = self._outcome(update.query)
+            changed = row_changes.changed_columns(
+                [(update, relation)], shape.names, key, complete=shape.complete
+            )
+            reads.include(of_update)
+            if not changed.reads(key):
+                reads.pop(key, None)
+        given = conflict.args.get("conflict_keys") if conflict is not None else None
+        keys = {fold(part.this.name if isinstance(part, exp.Ordered) else part.name) for part in given or ()}
+        keys = keys or {fold(name) for name in shape.keys}
+        by_key = (origin for name, made in columns if fold(name) in keys for origin in made)
+        influences = _merged(changed.influences, influences_of(by_key, InfluenceKind.JOIN))
+        changed.influences = {o: kinds for o, kinds in influences.items() if o.dataset != key}
+        return changed
 
     def _assigned(
         self, insert: exp.Insert, relation: Relation, given: list[str], table: exp.Table
@@ -230,21 +285,9 @@ class _Reading(Creation):
         return columns, assumed
 
     def _several(self, inserts: exp.MultitableInserts) -> None:
-        """Read Hive's ``FROM ... INSERT ... INSERT ...``."""
-        for insert in inserts.expressions:
+        """Read Hive's ``FROM ... INSERT ... INSERT ...``, and INSERT ALL of Oracle and Snowflake."""
+        for insert in inserts_of(inserts):
             self._insert(insert)
-
-    def _into_path(self, query: exp.Expr, path: str, mode: Mode) -> None:
-        relation, reads = self._outcome(query)
-        key = self._path(self._script.variables.restored(path))
-        if key is None:
-            return
-        columns, problem = by_name(relation, ())
-        if problem:
-            self._note("no-columns", problem)
-        self._found.writes.append(
-            Write(key, self._line, mode, "file", reads, merge_columns(columns), relation.influences)
-        )
 
     def _move(self, target: exp.Table, source: exp.Table) -> None:
         relation, reads = self._outcome(source)
@@ -252,42 +295,6 @@ class _Reading(Creation):
         if key is not None:
             columns, _ = by_name(relation, self._known(key).names)
             self._found.writes.append(Write(key, self._line, "append", None, reads, merge_columns(columns)))
-
-    def _copy(self, copy: exp.Copy) -> None:
-        sources: list[exp.Expr] = copy.args.get("files") or []
-        files = paths_of_copy(copy)
-        if not copy.args.get("kind"):
-            files = []
-        elif not files and len(sources) == 1 and literal_of(copy.this):
-            query = sources[0].unnest() if isinstance(sources[0], exp.Subquery) else sources[0]
-            self._into_path(query, literal_of(copy.this), "append")
-            return
-        if not files:
-            self._note("skipped", "unsupported statement: COPY that does not load files")
-            return
-        self._from_paths(copy.this, files, "append", copy)
-
-    def _from_paths(
-        self, target: exp.Expr, paths: list[str], mode: Mode, copy: exp.Copy | None = None
-    ) -> None:
-        table, target_key = self._named(target)
-        sources = {key for path in paths if (key := self._path(path)) is not None}
-        columns, problem, assumed = LoadedColumns([], "unknown")
-        if copy is not None and self._load_columns is not None:
-            columns, problem, assumed = self._load_columns(copy, self._shape_of(table).names, sources)
-            if problem:
-                self._note("no-columns", problem)
-        reads = Reads()
-        for source in sources:
-            reads.add(source, assumed=assumed, columns_lost=bool(problem))
-        self._found.read.update(sources)
-        temporary = self._temporary(table)
-        if temporary is not None:
-            temporary.add_rows(columns, {}, reads, overwrite=mode == "overwrite")
-        elif target_key is not None:
-            self._found.writes.append(
-                Write(target_key, self._line, mode, None, reads, columns, assumed=assumed)
-            )
 
     # ---- existing rows
 
@@ -367,3 +374,11 @@ class _Reading(Creation):
             is_temporary = self._temporaries.drop(table, key) and key not in self._dropped_later
             if not is_temporary and key is not None:
                 self._found.dropped.add(key)
+
+
+def _merged(*several: Influences) -> Influences:
+    merged: Influences = {}
+    for influences in several:
+        for origin, kinds in influences.items():
+            merged.setdefault(origin, set()).update(kinds)
+    return merged

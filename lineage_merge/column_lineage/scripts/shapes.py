@@ -12,13 +12,15 @@ from lineage_merge.column_lineage.sql.tables import KnownTable, fold
 class ShapeColumn:
     """A column; `data_type` and `description` are "" if unknown.
 
-    `built_type`: of a structure that a query builds, whose parts may have unknown types.
+    `built_type`: of a structure that a query builds, whose parts may have unknown types. `is_key`: of a
+    primary key or a unique constraint.
     """
 
     name: str
     data_type: str = ""
     description: str = ""
     built_type: str = ""
+    is_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class Shape:
     def names(self) -> list[str]:
         """Return the names of the columns."""
         return [column.name for column in self.columns]
+
+    @property
+    def keys(self) -> list[str]:
+        """Return the names of the columns that identify a row, as far as constraints are known."""
+        return [column.name for column in self.columns if column.is_key]
 
     def type_of(self, name: str) -> str:
         """Return the data type of a column, "" if it is unknown."""
@@ -96,9 +103,20 @@ def declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
 def columns_of(schema: exp.Expr, dialect: Dialect) -> tuple[ShapeColumn, ...]:
     """Return the columns in a column list; none of another expression."""
     listed = schema.expressions if isinstance(schema, exp.Schema) else []
-    return tuple(
-        shape_column(expression, dialect) for expression in listed if isinstance(expression, exp.ColumnDef)
-    )
+    columns = (shape_column(part, dialect) for part in listed if isinstance(part, exp.ColumnDef))
+    keys = {fold(name.name) for part in listed for name in _key_columns(part)}
+    return tuple(replace(column, is_key=True) if fold(column.name) in keys else column for column in columns)
+
+
+def _key_columns(part: exp.Expr) -> list[exp.Expr]:
+    """Return the columns that a part of a column list declares as a key."""
+    if isinstance(part, exp.ColumnDef):
+        return [part] if part.find(exp.PrimaryKeyColumnConstraint, exp.UniqueColumnConstraint) else []
+    if isinstance(part, exp.Constraint):
+        return [column for inner in part.expressions for column in _key_columns(inner)]
+    if isinstance(part, exp.UniqueColumnConstraint):
+        return list(part.this.expressions) if isinstance(part.this, exp.Schema) else []
+    return list(part.expressions) if isinstance(part, exp.PrimaryKey) else []
 
 
 def shape_column(column: exp.ColumnDef, dialect: Dialect) -> ShapeColumn:

@@ -11,7 +11,6 @@ from sqlglot import Dialect, exp
 from lineage_merge.column_lineage.scripts import tsql
 from lineage_merge.column_lineage.scripts.clauses import complete_inserts, name_tables_of_tsql
 from lineage_merge.column_lineage.scripts.control_flow import ControlFlow
-from lineage_merge.column_lineage.scripts.statement_spelling import known_spelling
 from lineage_merge.column_lineage.scripts.statements import Statement, Unread
 from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.column_lineage.sql import parsing
@@ -32,12 +31,10 @@ _EXCHANGE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CALL = re.compile(r"call\s+(?P<name>[^(]*[^(\s])", re.IGNORECASE)
-# BigQuery's, whose path is an option.
-_EXPORT = re.compile(
-    r"export\s+data\b[^(]*\(.*?\buri\s*=\s*(?P<quote>['\"])(?P<path>.*?)(?P=quote).*?\)\s*as\s+"
-    r"(?P<query>[\s(]*(?:select|with|from)\b.*)",
-    re.IGNORECASE | re.DOTALL,
-)
+_CREATES_TEMPORARY = re.compile(r"create\s+(?:local\s+)?temp", re.IGNORECASE)
+# Words of these that the parser does not know.
+_LOCAL = re.compile(r"(?<=create)\s+local\b", re.IGNORECASE)
+_ON_COMMIT_DROP = re.compile(r"\bon\s+commit\s+drop\b", re.IGNORECASE)
 _TRUNCATES = re.compile(r"truncate\b", re.IGNORECASE)
 _UNSUPPORTED = re.compile(r"(?:do|execute)\b", re.IGNORECASE)
 _DOLLARS = re.compile(r"\$\w*\$")
@@ -126,7 +123,7 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
         return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
     if match := _UNLOAD.match(text):
         return Unload(_one(_inner(match["query"]), dialect, variables), variables.restored(match["path"]))
-    if match := _PLAIN_UNLOAD.match(text) or _EXPORT.match(text):
+    if match := _PLAIN_UNLOAD.match(text):
         return Unload(_one(match["query"], dialect, variables), variables.restored(match["path"]))
     for pattern in (_APPEND, _EXCHANGE):
         if match := pattern.match(text):
@@ -134,17 +131,24 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
             _restored(target, variables)
             _restored(source, variables)
             return Moved(target, source)
-    tree = _one(known_spelling(text), dialect, variables)
+    known = _known_words(text) if _CREATES_TEMPORARY.match(text) else text
+    tree = _one(known, dialect, variables)
     if isinstance(tree, exp.Condition | exp.Alias | exp.Identifier) and not isinstance(tree, exp.Query):
         return Unread("cannot be parsed: not a statement", is_broken=True)
     if isinstance(tree, exp.Command) and _TRUNCATES.match(text):
         return exp.TruncateTable(expressions=[])  # with options, which no temporary table has
-    if isinstance(tree, exp.Command) or (isinstance(tree, exp.Create) and tree.kind not in ("TABLE", "VIEW")):
+    if isinstance(tree, exp.Command) or (
+        isinstance(tree, exp.Create) and tree.kind not in ("STAGE", "TABLE", "VIEW")
+    ):
         return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
     complete_inserts(tree)
     if type(dialect).__name__.lower() in tsql.PLATFORMS:
         name_tables_of_tsql(tree)
     return tree
+
+
+def _known_words(text: str) -> str:
+    return _ON_COMMIT_DROP.sub("", _LOCAL.sub("", text, count=1), count=1)
 
 
 def _inner(quoted: str) -> str:

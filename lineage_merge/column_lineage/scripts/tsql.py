@@ -17,7 +17,7 @@ _CHANGES = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
 # Words before which a first word is part of the same statement.
 _SAME_STATEMENT_AFTER = {
     "SELECT": frozenset({"UNION", "ALL", "EXCEPT", "INTERSECT", "AS"}),
-    "INSERT": frozenset({"THEN", "ON", "FOR"}),
+    "INSERT": frozenset({"BULK", "THEN", "ON", "FOR"}),
     "UPDATE": frozenset({"THEN", "ON", "FOR"}),
     "DELETE": frozenset({"THEN", "ON", "FOR"}),
     "ALTER": frozenset({"OR"}),

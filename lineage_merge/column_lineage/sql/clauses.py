@@ -1,20 +1,26 @@
 """Clauses of a SELECT: influences of WHERE, GROUP BY, ORDER BY and others; columns of PIVOT and UNPIVOT."""
 
+from itertools import product
+
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.derivation import derived, influences_of, merged
-from lineage_merge.column_lineage.sql.projections import without
+from lineage_merge.column_lineage.sql.projections import matching_columns, without
 from lineage_merge.column_lineage.sql.scope import FromRelation, Item, NamedColumn, QueryScope, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.sql.text import ExpressionText
 from lineage_merge.column_lineage.sql.values import Values
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 
+# Platforms where a name in GROUP BY and HAVING is an alias of the select list first, then a column.
+_ALIASES_IN_GROUPS = frozenset({"bigquery"})
+
 
 class Clauses:
     """Reads the clauses of the SELECTs of one model or statement."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, platform: str, values: Values) -> None:
+        self._platform = platform
         self._values = values
 
     def read(self, query: exp.Select, scope: QueryScope, items: list[Item]) -> None:
@@ -22,21 +28,37 @@ class Clauses:
         args = query.args
         influence = self._values.influence
         connect = args.get("connect")
-        filters = [args.get("prewhere"), args.get("where"), args.get("having"), args.get("qualify")]
+        filters = [args.get("prewhere"), args.get("where")]
         if connect is not None:
             filters += [connect.args.get("start"), connect.args.get("connect")]
         influence(filters, scope, InfluenceKind.FILTER)
-        distinct = args.get("distinct")
-        if distinct is not None:
-            influence([distinct.args.get("on")], scope, InfluenceKind.GROUP_BY)
+        scope.aliases_first |= self._platform in _ALIASES_IN_GROUPS
         group = args.get("group")
         if group is not None:
             self._group(query, group, scope, items)
+        influence([args.get("having"), args.get("qualify")], scope, InfluenceKind.FILTER)
+        distinct = args.get("distinct")
+        if distinct is not None:
+            if (on := distinct.args.get("on")) is not None:
+                influence([on], scope, InfluenceKind.GROUP_BY)
+            else:
+                for column in Relation(items).known():
+                    scope.influence(influences_of(column.derivation, InfluenceKind.GROUP_BY))
         for key in ("order", "sort", "cluster"):
             order = args.get(key)
             if order is not None:
                 scope.aliases_first = True
                 self.order(order, scope, items)
+        self.limit(query, scope)
+
+    def limit(self, query: exp.Expr, scope: QueryScope) -> None:
+        """Add the columns that the number of rows derives from: LIMIT and OFFSET may have subqueries."""
+        for key in ("limit", "offset"):
+            clause = query.args.get(key)
+            if clause is not None:
+                parts = (clause.args.get("expression"), clause.args.get("count"))
+                influence = [part for part in parts if isinstance(part, exp.Expr)]
+                self._values.influence(influence, scope, InfluenceKind.FILTER)
 
     def _group(self, query: exp.Select, group: exp.Group, scope: QueryScope, items: list[Item]) -> None:
         parts: list[exp.Expr | None] = []
@@ -110,6 +132,7 @@ class Pivots:
             if isinstance(item, NamedColumn):
                 scope.influence(influences_of(item.derivation, InfluenceKind.GROUP_BY))
         names = [column.name for column in pivot.args.get("columns") or ()]
+        names = names or _names_of_using(pivot, functions, self._dialect)
         if not names:  # the columns depend on the data
             return Relation([*remaining, AllColumns(None)], scope.influences)
         turned = [NamedColumn(name, values[at % len(values)]) for at, name in enumerate(names) if values]
@@ -128,7 +151,9 @@ class Pivots:
             columns = [part for field in fields for part in field.expressions]
             label = [field.this.name for field in fields]
             values = [name.name for part in pivot.expressions for name in (part.expressions or [part])]
-        rows = [_row(part) for part in columns]
+        rows = [row for part in columns for row in _rows(part, relation)]
+        if not pivot.args.get("include_nulls"):
+            self._values.influence([column for row in rows for column in row], scope, InfluenceKind.FILTER)
         used = {fold(column.name) for row in rows for column in row}
         items: list[Item] = [*without(relation.items, used), *(NamedColumn(name, {}) for name in label)]
         for at, name in enumerate(values):
@@ -136,6 +161,32 @@ class Pivots:
                 NamedColumn(name, merged(self._values.trace(row[at], scope) for row in rows if at < len(row)))
             )
         return Relation(items, scope.influences)
+
+
+def _names_of_using(pivot: exp.Pivot, functions: list[exp.Expr], dialect: Dialect) -> list[str]:
+    """Return the names of DuckDB's ``PIVOT ... ON k IN (1, 2) USING sum(a)``; none if the data gives them."""
+    lists = [part.expressions if isinstance(part, exp.In) else [] for part in pivot.expressions]
+    if not pivot.args.get("using") or not all(
+        values and all(isinstance(value, exp.Literal) for value in values) for values in lists
+    ):
+        return []
+    endings = [
+        f"_{function.alias}" if function.alias else f"_{function.sql(dialect, normalize_functions='lower')}"
+        for function in functions
+    ]
+    if len(functions) == 1 and not functions[0].alias:
+        endings = [""]
+    return [
+        "_".join(value.name for value in values) + ending for values in product(*lists) for ending in endings
+    ]
+
+
+def _rows(part: exp.Expr, relation: Relation) -> list[list[exp.Expr]]:
+    """Return the rows that an item of UNPIVOT makes, each with its columns."""
+    matching = matching_columns(part, relation)
+    if matching is not None:
+        return [[exp.column(exp.to_identifier(item.name, quoted=True))] for item in matching]
+    return [_row(part)]
 
 
 def _row(part: exp.Expr) -> list[exp.Expr]:

@@ -8,8 +8,17 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from sqlglot import Dialect, exp
+from sqlglot.errors import ParseError
 
+from lineage_merge.column_lineage.sql.methods import restore_receivers
+from lineage_merge.column_lineage.sql.output_clause import without_output
 from lineage_merge.column_lineage.sql.parser_syntax import supported_merge, supported_relations
+from lineage_merge.column_lineage.sql.statement_syntax import (
+    parsed_replacement,
+    reduced_creation,
+    supported_statement,
+    tables_in_parentheses,
+)
 
 _Result = TypeVar("_Result")
 
@@ -64,11 +73,34 @@ _WRITTEN = "written"
 
 def parse(text: str, dialect: Dialect) -> list[exp.Expr]:
     """Return the statements of a text. Raises `SqlglotError`."""
-    text = supported_merge(supported_relations(text, dialect), dialect)
-    trees = [tree for tree in dialect.parse(text) if tree is not None]
+    text = supported_statement(supported_merge(supported_relations(text, dialect), dialect), dialect)
+    text, returning = without_output(text, dialect)
+    trees = parsed_replacement(text, dialect) or _read(text, dialect)
+    if _are_unknown(trees) and (reduced := reduced_creation(text, dialect)) is not None:
+        text = tables_in_parentheses(reduced, dialect)
+        trees = _read(text, dialect)
     for tree in trees:
         _record_function_names(tree, text)
-    return trees
+        if returning is not None:
+            tree.set("returning", returning)
+    return [restore_receivers(tree, dialect) for tree in trees]
+
+
+def _read(text: str, dialect: Dialect) -> list[exp.Expr]:
+    """Parse a text; a CREATE that cannot be parsed is a command, as one that the parser does not know."""
+    try:
+        return [tree for tree in dialect.parse(text) if tree is not None]
+    except ParseError:
+        arguments = tables_in_parentheses(text, dialect)
+        if arguments != text:
+            return _read(arguments, dialect)
+        if reduced_creation(text, dialect) is None:
+            raise
+        return [exp.Command(this="CREATE")]
+
+
+def _are_unknown(trees: list[exp.Expr]) -> bool:
+    return any(isinstance(tree, exp.Command) for tree in trees)
 
 
 def written_name(function: exp.Expr) -> str:

@@ -1,5 +1,6 @@
 """The select list: columns, their names, the expansion of ``*``, EXCEPT, USING; lists of set operations."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from itertools import zip_longest
@@ -20,6 +21,8 @@ from lineage_merge.model.elements import FIELD
 _LATERAL_ALIASES = frozenset(
     {"redshift", "snowflake", "duckdb", "spark", "spark2", "databricks", "clickhouse", "teradata", "dremio"}
 )
+# Platforms where an alias precedes a column of the same name, in the whole query.
+_ALIASES_FIRST = frozenset({"clickhouse"})
 # Platforms whose names for columns without an alias are known.
 _WITH_GENERATED_NAMES = frozenset({"postgres", "redshift", "spark"})
 
@@ -47,6 +50,8 @@ class Projections:
         generated: list[NamedColumn] = []
         aliases: dict[str, Derivation] = {}
         early = self._platform in _LATERAL_ALIASES
+        if self._platform in _ALIASES_FIRST:
+            self._define_aliases(query, scope)
         for part in query.expressions:
             if isinstance(part, exp.Aliases):
                 items += self._rows(part.this, [name.name for name in part.expressions], scope)
@@ -54,13 +59,16 @@ class Projections:
                 isinstance(part, exp.Column | exp.Dot) and isinstance(_last(part), exp.Star)
             ):
                 items += self._expanded(part, scope)
-            elif returns_fields(part):
+            elif returns_fields(part) or self._unfolds_a_structure(part, scope):
                 items += self._rows(part, [], scope)
+            elif (matching := matching_columns(part, Relation(star(scope)))) is not None:
+                items += matching
             elif part.find(exp.Columns) or (isinstance(part, exp.Binary) and isinstance(part.this, exp.Star)):
                 self._note("selects columns by a pattern", "")
                 items.append(AllColumns(None))
             else:
-                derivation = self._values.trace(part, scope)
+                defined = scope.aliases.get(fold(part.alias)) if scope.aliases_first and part.alias else None
+                derivation = self._values.trace(part, scope) if defined is None else defined
                 name = self._explicit_name(part.unnest())
                 item = NamedColumn(name or self._generated_name(part.unnest(), scope), derivation)
                 items.append(item)
@@ -70,12 +78,39 @@ class Projections:
                 if early and isinstance(part, exp.Alias):
                     scope.aliases.setdefault(fold(name), derivation)
         _remove_ambiguous_names(generated, items)
-        scope.aliases = aliases
+        scope.aliases = {**scope.aliases, **aliases} if scope.aliases_first else aliases
         exclude = query.args.get("exclude")
         if exclude:
             names = exclude if isinstance(exclude, list) else exclude.expressions or [exclude]
             items = without(items, {fold(name.name) for name in names})
         return items
+
+    def _define_aliases(self, query: exp.Select, scope: QueryScope) -> None:
+        """Add the aliases of ClickHouse's WITH and select list to `scope`: they precede columns.
+
+        Within its own expression, the name of an alias is that of a column.
+        """
+        scope.aliases_first = True
+        with_ = query.args.get("with_")
+        named = with_.expressions if with_ is not None else []
+        expressions = {
+            fold(part.alias): part.this
+            for part in (*named, *query.expressions)
+            if isinstance(part, exp.Alias | exp.CTE) and not isinstance(part.this, exp.Query)
+        }
+        pending: set[str] = set()
+
+        def define(name: str) -> None:
+            pending.add(name)
+            for column in expressions[name].find_all(exp.Column):
+                used = fold(column.name)
+                if not column.table and used in expressions and used not in pending:
+                    define(used)
+            scope.aliases[name] = self._values.trace(expressions[name], scope)
+
+        for name in expressions:
+            if name not in pending:
+                define(name)
 
     def _explicit_name(self, part: exp.Expr) -> str:
         if isinstance(part, exp.Dot):
@@ -140,6 +175,14 @@ class Projections:
             return [AllColumns(None, structure=self._values.trace(part, scope))]
         return [NamedColumn(*column) for column in columns]
 
+    def _unfolds_a_structure(self, part: exp.Expr, scope: QueryScope) -> bool:
+        """Return whether an item is DuckDB's ``unnest(s)``, which returns the fields of a structure."""
+        return (
+            self._platform == "duckdb"
+            and isinstance(part, exp.Explode | exp.Unnest)
+            and self._values.structures.is_structure(part.this or part.expressions[0], scope)
+        )
+
     def _fields(self, part: exp.Expr, scope: QueryScope) -> list[Item]:
         """Return the fields of ``address.*``."""
         if isinstance(part, exp.Dot):
@@ -200,6 +243,26 @@ def star(scope: QueryScope) -> list[Item]:
         if not source.hidden:
             items += without(source.relation.items, seen) if seen else source.relation.items
     return items
+
+
+def matching_columns(part: exp.Expr, relation: Relation) -> list[NamedColumn] | None:
+    """Return the columns of DuckDB's ``COLUMNS(* EXCLUDE (a))`` or ``COLUMNS('pattern')``.
+
+    None for another expression, and if not all columns of the relation are known.
+    """
+    if not isinstance(part, exp.Columns) or not relation.closed:
+        return None
+    selected = part.this
+    if isinstance(selected, exp.Star) and not selected.args.get("replace"):
+        excluded = {fold(name.name) for name in selected.args.get("except_") or ()}
+        return [item for item in relation.known() if fold(item.name) not in excluded]
+    if isinstance(selected, exp.Literal):
+        try:
+            pattern = re.compile(selected.name)
+        except re.error:
+            return None
+        return [item for item in relation.known() if pattern.search(item.name)]
+    return None
 
 
 def without(items: list[Item], hidden: set[str]) -> list[Item]:

@@ -15,8 +15,10 @@ from lineage_merge.column_lineage.sql.derivation import (
     influences_of,
     merged,
 )
+from lineage_merge.column_lineage.sql.external_reads import external_reads, path_table
 from lineage_merge.column_lineage.sql.names import is_dual, is_recursive
 from lineage_merge.column_lineage.sql.projections import Projections, by_name, by_position, coalesced, star
+from lineage_merge.column_lineage.sql.row_patterns import read_row_pattern
 from lineage_merge.column_lineage.sql.scope import FromRelation, NamedColumn, QueryScope, Relation
 from lineage_merge.column_lineage.sql.struct_types import StructTypes
 from lineage_merge.column_lineage.sql.table_functions import TableFunctions
@@ -31,6 +33,10 @@ from lineage_merge.column_lineage.transformations import (
 )
 from lineage_merge.model.elements import field_path
 
+# Platforms where a subquery in FROM may refer to preceding relations without LATERAL.
+_IMPLICIT_LATERALS = frozenset({"duckdb"})
+# Clauses of a set operation, or of a query in parentheses.
+_LIMITING = frozenset({"limit", "offset", "order"})
 # A recursive CTE is read until nothing changes, at most this often.
 _ROUNDS = 10
 
@@ -61,7 +67,7 @@ class Queries:
         self._values = Values(dialect, self._inner, note, StructTypes(dialect, type_of), variables)
         self._functions = TableFunctions(dialect, self._values)
         self._projections = Projections(self._platform, self._values, self._functions, note, type_of)
-        self._clauses = Clauses(self._values)
+        self._clauses = Clauses(self._platform, self._values)
         self._pivots = Pivots(dialect, self._values)
 
     def read(self, query: exp.Expr) -> Relation:
@@ -154,11 +160,11 @@ class Queries:
         for origin, kinds in right.influences.items():
             influences.setdefault(origin, set()).update(kinds)
         if not isinstance(query, exp.Union):
-            # The values come from the left side; the right side only filters them.
-            for item in right.known():
-                for origin in item.derivation:
-                    influences.setdefault(origin, set()).add(InfluenceKind.FILTER)
+            # The values come from the left side; rows are compared by all columns of both.
+            _influence_by_columns(influences, (left, right), InfluenceKind.JOIN)
             return Relation(left.items, influences, None, left.rest)
+        if query.args.get("distinct"):
+            _influence_by_columns(influences, (left, right), InfluenceKind.GROUP_BY)
         if query.args.get("by_name"):
             return Relation(by_name(left, right), influences)
         items, complete = by_position(left.items, right.items)
@@ -169,12 +175,14 @@ class Queries:
     def _sorted(
         self, query: exp.Expr, relation: Relation, ctes: Mapping[str, Relation], outer: QueryScope | None
     ) -> Relation:
-        order = query.args.get("order")
-        if order is None:
+        if not _LIMITING.intersection(query.args):
             return relation
         scope = QueryScope(ctes, outer, aliases_first=True)
         scope.add("", FromRelation(relation))
-        self._clauses.order(order, scope, relation.items)
+        order = query.args.get("order")
+        if order is not None:
+            self._clauses.order(order, scope, relation.items)
+        self._clauses.limit(query, scope)
         return Relation(relation.items, scope.influences, None, relation.rest)
 
     # ---- SELECT
@@ -184,15 +192,10 @@ class Queries:
         clause = query.args.get("from_")
         if clause is not None:
             self._source(clause.this, scope)
-        joins: list[exp.Join] = query.args.get("joins") or []
-        for join in joins:
-            self._join(join, scope)
-        for lateral in query.args.get("laterals") or ():
-            self._source(lateral, scope)
-        for join in joins:
-            self._values.influence(
-                [join.args.get("on"), join.args.get("match_condition")], scope, InfluenceKind.JOIN
-            )
+        self._joins(query, scope)
+        match = query.args.get("match")
+        if match is not None:
+            scope = self._matched(match, scope)
         for window in query.args.get("windows") or ():
             scope.windows[fold(window.this.name)] = window
         scope.projecting = True
@@ -206,13 +209,34 @@ class Queries:
         )
         return Relation(items, scope.influences, None, rest if rest and query.is_star else None)
 
+    def _matched(self, match: exp.MatchRecognize, scope: QueryScope) -> QueryScope:
+        relation = Relation(star(scope), scope.influences)
+        matched = QueryScope(scope.ctes, scope.outer)
+        matched.add(match.alias, FromRelation(read_row_pattern(match, relation, scope, self._values)))
+        return matched
+
     # ---- FROM
 
-    def _join(self, join: exp.Join, scope: QueryScope) -> None:
+    def _joins(self, node: exp.Expr, scope: QueryScope) -> None:
+        """Add what is joined to a relation or in a SELECT, then the influences of the conditions."""
+        joins: list[exp.Join] = node.args.get("joins") or []
+        added = [self._join(join, scope) for join in joins]
+        for lateral in node.args.get("laterals") or ():
+            self._source(lateral, scope)
+        for join in joins:
+            conditions = [join.args.get("on"), join.args.get("match_condition")]
+            self._values.influence(conditions, scope, _kind_of_join(join))
+        for join, sources in zip(joins, added, strict=True):
+            if _only_filters(join):
+                for source in sources:
+                    source.hidden = True
+
+    def _join(self, join: exp.Join, scope: QueryScope) -> list[FromRelation]:
+        """Add what a JOIN adds to `scope`, and return it."""
         before = list(scope.sources.values())
         self._source(join.this, scope)
         added = [source for source in scope.sources.values() if not any(source is old for old in before)]
-        side, kind = (join.args.get("side") or "").upper(), (join.args.get("kind") or "").upper()
+        side = (join.args.get("side") or "").upper()
         names = [part.name for part in join.args.get("using") or ()]
         if (join.args.get("method") or "").upper() == "NATURAL":
             left = {fold(item.name) for source in before for item in source.relation.known()}
@@ -222,14 +246,12 @@ class Queries:
         for name in names:
             right = merged(source.relation.find(name) or {} for source in added)
             left_side = scope.shared.get(fold(name)) or self._one_of(before, name)
-            scope.influence(influences_of((*left_side, *right), InfluenceKind.JOIN))
+            scope.influence(influences_of((*left_side, *right), _kind_of_join(join)))
             if side == "FULL":
                 scope.shared[fold(name)] = coalesced(left_side, right, name)
             else:
                 scope.shared[fold(name)] = right if side == "RIGHT" else left_side
-        if kind in ("SEMI", "ANTI"):
-            for source in added:
-                source.hidden = True
+        return added
 
     def _one_of(self, sources: list[FromRelation], name: str) -> Derivation:
         certain = [source.relation for source in sources if source.relation.knows(name)]
@@ -244,7 +266,7 @@ class Queries:
         names = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
         name: str = node.alias or ""
         path: tuple[str, ...] = ()
-        if isinstance(node, exp.Final):  # ClickHouse
+        if isinstance(node, exp.Final | exp.Stream):  # ClickHouse, Databricks
             self._source(node.this, scope)
             return
         if isinstance(node, exp.Table):
@@ -255,22 +277,26 @@ class Queries:
             name = name or node.name
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery) and not name:
             self._source(node.this, scope)  # parentheses around joins
-            self._joins_inside(node, scope)
+            self._joins(node, scope)
             return
         elif isinstance(node, exp.Subquery | exp.Lateral) and isinstance(node.this, exp.Query):
-            around = (
-                scope if isinstance(node, exp.Lateral) else scope.outer
-            )  # only LATERAL can refer to preceding relations
+            is_lateral = isinstance(node, exp.Lateral) or self._platform in _IMPLICIT_LATERALS
+            around = scope if is_lateral else scope.outer
             relation = self._relation(node.this, self._with(node, scope.ctes, around), around)
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
             inner = QueryScope(self._with(node, scope.ctes, scope), scope)
             self._source(node.this, inner)
-            self._joins_inside(node, inner)
+            self._joins(node, inner)
             relation = Relation(star(inner), inner.influences)
         elif isinstance(node, exp.Query):
             relation = self._relation(node, scope.ctes, scope)
         elif isinstance(node, exp.Values):
             relation = self._rows(node, scope)
+        elif (
+            isinstance(node, exp.TableFromRows | exp.Lateral)
+            and (external := self._external(node, scope)) is not None
+        ):
+            relation = external
         elif isinstance(node, exp.Pivot):
             inner = QueryScope(scope.ctes, scope)
             self._source(node.this, inner)
@@ -287,16 +313,7 @@ class Queries:
             relation = relation.renamed(names)
         relation.base = base
         scope.add(name, FromRelation(relation, path))
-        self._joins_inside(node, scope)
-
-    def _joins_inside(self, node: exp.Expr, scope: QueryScope) -> None:
-        joins = node.args.get("joins") or ()
-        for join in joins:
-            self._join(join, scope)
-        for lateral in node.args.get("laterals") or ():
-            self._source(lateral, scope)
-        for join in joins:
-            self._values.influence([join.args.get("on")], scope, InfluenceKind.JOIN)
+        self._joins(node, scope)
 
     def _table(self, table: exp.Table, scope: QueryScope) -> Relation:
         if isinstance(table.this, exp.Identifier) and not table.args.get("db"):
@@ -309,6 +326,9 @@ class Queries:
         if resolved is not None:
             return Relation.of(resolved)
         if not isinstance(table.this, exp.Identifier):
+            found = self._external(table, scope)
+            if found is not None:
+                return found
             relation, _ = self._functions.read(table.this, [], "", scope)
             return relation
         path = [part.name for part in table.parts]
@@ -325,6 +345,32 @@ class Queries:
         self._note("reads unknown tables", ".".join(path))
         return Relation([AllColumns(None)])
 
+    def _external(self, function: exp.Expr, scope: QueryScope) -> Relation | None:
+        """Return the rows of a function that reads tables, files or other systems; None for others."""
+        reads = external_reads(function)
+        if reads.unknown:
+            self._note(notes.UNKNOWN_FUNCTION, reads.unknown)
+            return Relation([AllColumns(None)])
+        inputs = [*reads.tables, *map(path_table, reads.paths)]
+        relations = []
+        for table in inputs:
+            inner = QueryScope(scope.ctes, scope)
+            self._source(table, inner)
+            relations.append(Relation(star(inner), inner.influences))
+        if not relations:
+            return None
+        bases = {star.table for relation in relations for star in relation.stars}
+        if reads.paths and len(bases) == 1:  # files of one dataset
+            return relations[0]
+        if reads.paths:
+            self._note("reads several paths, whose columns are unknown", "")
+            return Relation([AllColumns(None)])
+        # Columns of the arguments, and those that the function adds.
+        own = [item for relation in relations for item in relation.items]
+        known = [item for item in own if isinstance(item, NamedColumn)]
+        open_ = [item for item in own if isinstance(item, AllColumns)]
+        return Relation([*known, *open_, AllColumns(None)] if not open_ else [*known, *open_])
+
     def _rows(self, node: exp.Values, scope: QueryScope) -> Relation:
         # `cross join lateral (values ('a', t.a), ('b', t.b))`: a row's values may be columns.
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
@@ -335,6 +381,23 @@ class Queries:
                 for column in columns
             ]
         )
+
+
+def _only_filters(join: exp.Join) -> bool:
+    """Return whether a join adds no columns: SEMI, ANTI."""
+    return (join.args.get("kind") or "").upper() in ("SEMI", "ANTI")
+
+
+def _kind_of_join(join: exp.Join) -> InfluenceKind:
+    return InfluenceKind.FILTER if _only_filters(join) else InfluenceKind.JOIN
+
+
+def _influence_by_columns(influences: Influences, relations: Iterable[Relation], kind: InfluenceKind) -> None:
+    """Add the known columns of relations as influences."""
+    for relation in relations:
+        for item in relation.known():
+            for origin in item.derivation:
+                influences.setdefault(origin, set()).add(kind)
 
 
 def _signature(relation: Relation) -> object:

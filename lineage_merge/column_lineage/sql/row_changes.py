@@ -30,6 +30,8 @@ _OPERATIONS: tuple[tuple[type[exp.Expr], RowOperation], ...] = (
     (exp.Update, "update"),
     (exp.Delete, "delete"),
 )
+# The row that an INSERT proposes, as PostgreSQL calls it.
+_PROPOSED = "excluded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,57 @@ def changes_of(tree: exp.Expr, *, by_name: bool = False) -> Iterator[Change]:
         yield from _of_update(tree, by_name=by_name)
     elif isinstance(tree, exp.Delete):
         yield from _of_delete(tree, by_name=by_name)
+
+
+def update_of_upsert(insert: exp.Insert, names: Sequence[str]) -> Change | None:
+    """Return the update of rows that exist: ON CONFLICT DO UPDATE, ON DUPLICATE KEY UPDATE; None without.
+
+    `names`: the columns that the INSERT fills, in order.
+    """
+    conflict, query = insert.args.get("conflict"), insert.expression
+    target = insert.this.this if isinstance(insert.this, exp.Schema) else insert.this
+    if conflict is None or not conflict.expressions or not isinstance(query, exp.Query | exp.Values):
+        return None
+    given = target.args.get("alias")
+    table = given.name if given is not None else target.name
+    prefixes = {fold(table), fold(target.name)}
+    values = []
+    for column, value in _assignments(conflict.expressions):
+        new = value.copy()
+        new = new.transform(_value_of_insert) if conflict.args.get("duplicate") else new
+        _qualify(new, table)
+        values.append(_called(new, _assigned(column, prefixes)[1]))
+    alias = exp.TableAlias(
+        this=exp.to_identifier(_PROPOSED), columns=[exp.to_identifier(name, quoted=True) for name in names]
+    )
+    rows = query.copy()
+    proposed = exp.Subquery(this=rows) if isinstance(rows, exp.Query) else rows
+    rows_alias = rows.args.get("alias")
+    proposed.set("alias", alias)
+    where = conflict.args.get("where")
+    if where is not None:
+        where = where.copy()
+        _qualify(where, table)
+    items: list[exp.Expr] = [target, proposed]
+    if conflict.args.get("duplicate") and isinstance(query, exp.Select) and query.args.get("from_"):
+        # MySQL: the tables of the SELECT may be named too.
+        items += [query.args["from_"].this, *(join.this for join in query.args.get("joins") or ())]
+    if isinstance(rows_alias, exp.TableAlias):  # `VALUES (...) AS new`
+        values = [value.transform(_renamed_table, rows_alias.name) for value in values]
+    return Change(target, _select(values, items, where, None))
+
+
+def _value_of_insert(node: exp.Expr) -> exp.Expr:
+    """Return MySQL's ``VALUES(a)`` as the column of the row that is inserted."""
+    if isinstance(node, exp.Anonymous) and node.name.upper() == "VALUES" and len(node.expressions) == 1:
+        return exp.column(node.expressions[0].name, _PROPOSED)
+    return node
+
+
+def _renamed_table(node: exp.Expr, name: str) -> exp.Expr:
+    if isinstance(node, exp.Column) and fold(node.table) == fold(name):
+        return exp.column(node.name, _PROPOSED)
+    return node
 
 
 def changed_columns(

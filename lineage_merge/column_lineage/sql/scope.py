@@ -128,7 +128,8 @@ class Relation:
 
 @dataclass(slots=True)
 class FromRelation:
-    """A relation in FROM. `path`: the parts of the table's name, folded. `hidden`: not part of `*`."""
+    """A relation in FROM. `path`: the parts of the table's name, folded. `hidden`: neither
+    part of `*` nor found without a qualifier, as the right side of a semi join."""
 
     relation: Relation
     path: tuple[str, ...] = ()
@@ -190,6 +191,11 @@ class QueryScope:
         """Return whether a relation in FROM certainly has the column."""
         return any(source.relation.knows(name) for source in self.sources.values())
 
+    def visible(self) -> list[Relation]:
+        """Return the relations whose columns need no qualifier: all, if a join hides each of them."""
+        visible = [source.relation for source in self.sources.values() if not source.hidden]
+        return visible or [source.relation for source in self.sources.values()]
+
     def named(self, path: tuple[str, ...]) -> FromRelation | None:
         """Return the relation of an alias or a (partially) qualified table name."""
         if len(path) == 1:
@@ -205,7 +211,7 @@ class QueryScope:
                 return scope.aliases[key]
             if key in scope.shared:
                 return scope.shared[key]
-            relations = [source.relation for source in scope.sources.values()]
+            relations = scope.visible()
             certain = [relation for relation in relations if relation.knows(name)]
             if certain:
                 columns = [relation.find(name) or {} for relation in certain]

@@ -353,6 +353,10 @@ class Structures:
 
     # ---- rows of arrays
 
+    def is_structure(self, expression: exp.Expr, scope: QueryScope) -> bool:
+        """Return whether a value is known to be a structure, not an array of them."""
+        return self._types.is_structure(self._values.trace(expression, scope))
+
     def star(self, derivation: Derivation) -> Relation | None:
         """Return the columns of ``address.*`` or ``inline(items)``; None if its fields are unknown."""
         names = self._types.fields(derivation)

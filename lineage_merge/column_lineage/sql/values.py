@@ -1,10 +1,9 @@
 """Derivation of the value of an expression."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.derivation import (
     UNCHANGED,
@@ -17,7 +16,9 @@ from lineage_merge.column_lineage.sql.derivation import (
     merged,
     passed,
 )
+from lineage_merge.column_lineage.sql.external_reads import dictionary_entry
 from lineage_merge.column_lineage.sql.passing import passes
+from lineage_merge.column_lineage.sql.reserved_names import is_keyword, is_pseudo_column
 from lineage_merge.column_lineage.sql.scope import QueryScope, Relation
 from lineage_merge.column_lineage.sql.struct_types import StructTypes
 from lineage_merge.column_lineage.sql.structures import Structures
@@ -37,29 +38,6 @@ _AGGREGATES = frozenset(
     map_agg multimap_agg ratio_to_report set_agg string_agg sum_no_overflow xmlagg
     """.split()
 )
-# Unquoted keywords as arguments: `datediff(day, a, b)`.
-_DATE_PARTS = frozenset(
-    """
-    year years yy yyyy quarter qtr q month months mon mm week weeks wk w iso_week isoweek day days dd
-    d dayofweek dow dayofyear doy hour hours hh minute minutes mi second seconds sec ss s millisecond
-    milliseconds ms microsecond microseconds us nanosecond nanoseconds ns epoch decade century
-    """.split()
-)
-_FUNCTIONS_WITHOUT_PARENTHESES = frozenset(
-    {"sysdate", "systimestamp", "rownum", "level", "current_role", "current_database"}
-)
-# Pseudo columns of platforms: the location of a row.
-_PSEUDO_COLUMNS = frozenset(
-    """
-    $file_modified_time $file_size $partition $path $size $spectrum_oid _file_name _metadata
-    _partitiondate _partitiontime _table_suffix metadata$file_content_key metadata$file_last_modified
-    metadata$file_row_number metadata$filename metadata$start_scan_time
-    """.split()
-)
-
-# Pseudo-columns of table formats. Any other table may store such a column, unless all its columns are known.
-_OF_FORMATS = pseudo_columns.ICEBERG.union(pseudo_columns.ICEBERG_CHANGE, pseudo_columns.DELTA_CHANGE)
-
 _Kinds = dict[ColumnOrigin, set[Transformation]]
 # With the kind of transformation, and whether the value has the structure of the expression.
 _Pending = list[tuple[exp.Expr, Transformation, bool]]
@@ -80,6 +58,7 @@ class Values:
         variables: Container[str] = (),
     ) -> None:
         self._dialect = dialect
+        self._platform = type(dialect).__name__.lower()
         self._relation_of = relation_of
         self._note = note
         self._variables = variables
@@ -97,11 +76,7 @@ class Values:
         if isinstance(plain, exp.Column) and not isinstance(plain.this, exp.Star):
             return self.column(plain, scope)
         if isinstance(plain, exp.Query):
-            relation = self._relation_of(plain, scope)
-            scope.influence(relation.influences)
-            if _is_structure(plain):
-                return relation.row()
-            return next((item.derivation for item in relation.named), {})
+            return self._query(plain, scope)
         if type(plain) in self.structures.read_types and self.structures.reads(plain):
             return self.structures.read(plain, scope)
         if self.bound and isinstance(plain, exp.Identifier):
@@ -166,7 +141,7 @@ class Values:
             derivation, fields = self._unqualified(column, parts[0], scope), parts[1:]
         else:
             source, name, fields = qualified
-            if _is_pseudo_column(name, [source.relation]):
+            if is_pseudo_column(name, [source.relation], self._platform):
                 return {}
             derivation = source.relation.find(name)
             if derivation is None and source.relation.base is not None:
@@ -180,9 +155,9 @@ class Values:
 
     def _unqualified(self, column: exp.Column, name: str, scope: QueryScope) -> Derivation:
         relations = [source.relation for inner in scope.chain() for source in inner.sources.values()]
-        if _is_pseudo_column(name, relations):
+        if is_pseudo_column(name, relations, self._platform):
             return {}
-        is_other = _is_keyword(column, name) or fold(name) in self._variables
+        is_other = is_keyword(column, name, self._platform) or fold(name) in self._variables
         if is_other and not any(relation.knows(name) for relation in relations):
             return {}
         row = self._whole_row(name, scope)
@@ -235,14 +210,13 @@ class Values:
                     derivation = self.column(node, scope)
             elif type(node) in structures.read_types and structures.reads(node):
                 derivation = structures.read(node, scope)
+            elif (entry := dictionary_entry(node)) is not None:
+                pending += [(part, compose(kind, TRANSFORMATION), False) for part in entry]
+                continue
             elif isinstance(node, exp.Exists):
                 derivation, kind, is_passed = self._exists(node, scope), compose(kind, CONDITIONAL), False
             elif isinstance(node, exp.Query):
-                relation = self._relation_of(node, scope)
-                scope.influence(relation.influences)
-                if is_passed and (relation.has_structure() or _is_structure(node)):
-                    return None
-                derivation = merged(item.derivation for item in relation.named)
+                derivation = self._query(node, scope)
             elif is_passed and type(node) in structures.constructor_types and structures.constructs(node):
                 return None
             elif self.bound and isinstance(node, exp.Identifier):
@@ -262,6 +236,18 @@ class Values:
                 if is_passed and step.passing:
                     _add_kinds(passing, origin, kind, step.passing)
         return result, passing
+
+    def _query(self, query: exp.Query, scope: QueryScope) -> Derivation:
+        """Return the derivation of a query's value: its only column, or all of them as one value."""
+        relation = self._relation_of(query, scope)
+        scope.influence(relation.influences)
+        if _is_structure(query):
+            return relation.row()
+        if query.unnest().args.get("for_") is not None:  # T-SQL: FOR JSON, FOR XML
+            columns = merged(column.derivation for column in relation.known())
+            return passed(columns, AGGREGATION, self.text(query, scope))
+        derivations = [item.derivation for item in relation.named]
+        return derivations[0] if len(derivations) == 1 else merged(derivations)
 
     def _exists(self, node: exp.Exists, scope: QueryScope) -> Derivation:
         if not isinstance(node.this, exp.Query):
@@ -298,16 +284,6 @@ class Values:
         for part, how in _indirect_parts(node, scope):
             if id(part) in indirect:  # a named window, defined elsewhere
                 yield part, compose(kind, how)
-
-
-def _is_pseudo_column(name: str, relations: Sequence[Relation]) -> bool:
-    """Return whether a name in a query over the relations is a pseudo-column, which none of them stores."""
-    name = name.lower()
-    if name not in _PSEUDO_COLUMNS and name not in _OF_FORMATS:
-        return False
-    if any(relation.knows(name) for relation in relations):
-        return False
-    return name in _PSEUDO_COLUMNS or all(relation.closed for relation in relations)
 
 
 def _add_kinds(
@@ -408,16 +384,3 @@ def _window(node: exp.Window, scope: QueryScope, seen: set[str]) -> Iterator[tup
             if wanted in inner.windows and wanted not in seen:
                 seen.add(wanted)
                 yield from _window(inner.windows[wanted], scope, seen)
-
-
-def _is_keyword(column: exp.Column, name: str) -> bool:
-    if column.this.args.get("quoted"):
-        return False
-    if name.lower() in _FUNCTIONS_WITHOUT_PARENTHESES:
-        return True
-    return (
-        name.lower() in _DATE_PARTS
-        and isinstance(column.parent, exp.Func)
-        and column.arg_key in ("this", "expressions", "unit")
-        and not column.index
-    )

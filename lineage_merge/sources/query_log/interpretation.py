@@ -7,6 +7,7 @@ from functools import lru_cache, partial
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.scripts import copying
 from lineage_merge.column_lineage.scripts.clauses import location_of
 from lineage_merge.column_lineage.scripts.elements import column_of, write_elements
 from lineage_merge.column_lineage.scripts.results import FileLineage
@@ -26,7 +27,6 @@ from lineage_merge.model.elements import (
     Reference,
     Scalar,
 )
-from lineage_merge.sources.query_log import copying
 from lineage_merge.sources.query_log.catalog import Catalog, ExternalTable
 from lineage_merge.sources.query_log.column_names import column_names
 from lineage_merge.sources.query_log.manifests import ManifestFiles

@@ -40,6 +40,8 @@ class LoggedTables:
     def of_table(self, table: exp.Table, _database: tuple[str, ...], _variables: Variables) -> str | None:
         """Return the key of a table."""
         parts = [part.name for part in table.parts]
+        if "://" in parts[-1]:
+            return self.of_path(parts[-1], _variables)
         local = self._local(parts) if self.local else None
         if local is not None:
             if not local.renamed_to:

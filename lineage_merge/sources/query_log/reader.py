@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
+from lineage_merge.column_lineage.scripts.copying import json_paths
 from lineage_merge.column_lineage.scripts.shapes import Shapes
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
@@ -17,7 +18,6 @@ from lineage_merge.sources import line_files
 from lineage_merge.sources.dbt.reader import model_jobs
 from lineage_merge.sources.query_log import redshift
 from lineage_merge.sources.query_log.catalog import Catalog, ExternalTable, catalog_of
-from lineage_merge.sources.query_log.copying import json_paths
 from lineage_merge.sources.query_log.dbt_jobs import DbtJobs, dbt_jobs_of
 from lineage_merge.sources.query_log.facts import creates_view, facts_of
 from lineage_merge.sources.query_log.interpretation import (

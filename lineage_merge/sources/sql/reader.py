@@ -1,9 +1,11 @@
 """Reader of SQL folders: one folder per partition, because its files depend on each other."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from sqlglot import Dialect
 
+from lineage_merge.column_lineage.scripts.copying import columns_of
 from lineage_merge.column_lineage.scripts.project import read_project
 from lineage_merge.column_lineage.scripts.script import Reader
 from lineage_merge.column_lineage.scripts.syntax import Script, parse
@@ -50,4 +52,8 @@ def reader_of(folder: SqlFiles, resolver: Resolver) -> Reader:
     """Return the reader of a folder's files."""
     datasets = NamedTables(folder.namespace, resolver.resolve_id)
     dialect = Dialect.get_or_raise(folder.dialect)
-    return Reader(dialect, datasets, assume_insert_names=folder.assume_insert_names)
+    # Files of JSONPaths are not read: they may be of any time.
+    load_columns = partial(columns_of, lambda path: None)
+    return Reader(
+        dialect, datasets, assume_insert_names=folder.assume_insert_names, load_columns=load_columns
+    )

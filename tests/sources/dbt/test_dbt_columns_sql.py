@@ -44,7 +44,8 @@ select a as v, b as w from db.raw.t union all by name select x as w, y as v from
 # except takes values from the left
 select a as v from db.raw.t except select x from db.raw.u
 => t.a -> v IDENTITY
-~ u.x FILTER
+~ t.a JOIN
+~ u.x JOIN
 
 # several chains from one column
 select a as v from db.raw.t union all select sum(a) from db.raw.t
@@ -70,8 +71,8 @@ select id from db.raw.u full join db.raw.t using (id)
 # semi join does not widen the star
 select * from (select a from db.raw.t) q semi join db.raw.u on q.a = u.x
 => t.a -> a IDENTITY
-~ t.a JOIN
-~ u.x JOIN
+~ t.a FILTER
+~ u.x FILTER
 
 # case distinguishes conditions from results
 select case when a > 1 then b when c is null then a else d end as v from db.raw.t
@@ -211,6 +212,8 @@ select * from (select id, a, b from db.raw.t) unpivot (v for n in (a, b))
 => t.id -> id IDENTITY
 => t.a -> v IDENTITY
 => t.b -> v IDENTITY
+~ t.a FILTER
+~ t.b FILTER
 
 # constants and values
 select 'x' as k, v.p from (values (1, 2)) as v(p, q)
@@ -336,9 +339,9 @@ with x as (select a from db.raw.t) (select a from x union select k from db.raw.u
 select id from db.raw.n order by 1
 => t.a -> a IDENTITY
 => u.k -> a IDENTITY
-~ n.id FILTER
-~ t.a SORT
-~ u.k SORT
+~ n.id JOIN
+~ t.a GROUP_BY,JOIN,SORT
+~ u.k GROUP_BY,JOIN,SORT
 
 # columns of using in a chain of joins
 select id from db.raw.t left join db.raw.u using (id) right join db.raw.n using (id)
@@ -492,8 +495,8 @@ select u.* except (id), t.a from db.raw.t left join db.raw.u using (id)
 # anti join and a hint [spark]
 select /*+ coalesce(1) */ t.a from db.raw.t t left anti join db.raw.u u on t.id = u.id sort by t.b
 => t.a -> a IDENTITY
-~ t.id JOIN
-~ u.id JOIN
+~ t.id FILTER
+~ u.id FILTER
 ~ t.b SORT
 
 # grouping sets [athena]

@@ -463,7 +463,7 @@ def test_a_statement_that_is_not_understood_is_in_the_report(tmp_path: Path) -> 
     lineage = read_log(
         LocalEngine(), tmp_path, format="statements", dialect="snowflake", namespace="snowflake://org-account"
     )
-    assert (lineage.feeds, [each[0] for each in lineage.problems]) == (set(), ["skipped"])
+    assert (lineage.feeds, [each[0] for each in lineage.problems]) == (set(), ["not-joined"])
 
 
 def test_sessions_of_one_process_are_runs_of_their_own(tmp_path: Path) -> None:

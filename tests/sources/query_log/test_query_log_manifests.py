@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
+from lineage_merge.column_lineage.scripts.copying import json_paths
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.sources.query_log.copying import json_paths
 from lineage_merge.sources.query_log.manifests import urls_of
 from tests.s3_fixtures import S3
 from tests.sources.query_log.log_reading import LogLineage, read_log

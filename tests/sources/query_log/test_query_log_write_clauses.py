@@ -119,7 +119,6 @@ def test_rows_are_written_to_files(tmp_path: Path, dialect: str, text: str, edge
 @pytest.mark.parametrize(
     ("dialect", "text"),
     [
-        ("bigquery", "load data into b.t from files (format = 'CSV', uris = ['gs://e/in.csv'])"),
         ("bigquery", "create model b.m options (model_type = 'kmeans') as select k from b.s"),
         ("bigquery", "create schema b2 clone b"),
         ("databricks", "create flow f as auto cdc into b.t from stream(b.s) keys (k) sequence by v"),
@@ -133,7 +132,6 @@ def test_rows_are_written_to_files(tmp_path: Path, dialect: str, text: str, edge
         ("snowflake", "create pipe b.p as copy into b.t from @stage"),
         ("snowflake", "execute immediate 'insert into b.t select k from b.s'"),
         ("tsql", "alter table b.s switch partition 1 to b.t"),
-        ("tsql", "bulk insert b.t from '/in.csv'"),
     ],
 )
 def test_what_cannot_be_read_is_in_the_report(tmp_path: Path, dialect: str, text: str) -> None:

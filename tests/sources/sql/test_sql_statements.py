@@ -229,7 +229,12 @@ def test_copy_and_unload_of_redshift() -> None:
     )
 
     assert found.feeds == {("s3://lake/in/", "s.t"), ("s.t", "s3://lake/out/")}
-    assert found.columns == {"s.t#a > s3://lake/out/#a IDENTITY", "s.t#b > s3://lake/out/#b TRANSFORMATION"}
+    assert found.columns == {
+        "s3://lake/in/#a > s.t#a IDENTITY",
+        "s3://lake/in/#b > s.t#b IDENTITY",
+        "s.t#a > s3://lake/out/#a IDENTITY",
+        "s.t#b > s3://lake/out/#b TRANSFORMATION",
+    }
     assert found.influences == {"s.t#c > s3://lake/out/ FILTER"}
     assert found.problems == set()
 

@@ -152,6 +152,11 @@ def steps(class_name: str, count: int) -> tuple[Transformation, ...]:
     return (TRANSFORMATION,) * count
 
 
-def is_filtered_by_right_side(operation: str) -> bool:
-    """Return whether the right side of an operation of that name decides on the rows of the left."""
+def compares_both_sides(operation: str) -> bool:
+    """Return whether an operation of that name compares its inputs by all columns: INTERSECT, EXCEPT."""
     return operation.removesuffix("All").rstrip() in _SETS
+
+
+def only_filters(join_type: str) -> bool:
+    """Return whether a join adds no columns: ``LEFT SEMI``, or ``LeftAnti`` at the start of its text."""
+    return join_type.upper().replace(" ", "").startswith(("LEFTSEMI", "LEFTANTI"))

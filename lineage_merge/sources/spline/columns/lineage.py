@@ -14,7 +14,7 @@ from lineage_merge.column_lineage.transformations import (
 )
 from lineage_merge.model.elements import FIELD, Reference, field_path
 from lineage_merge.model.graph_walks import reachable
-from lineage_merge.sources.spline.columns.argument_roles import is_filtered_by_right_side
+from lineage_merge.sources.spline.columns.argument_roles import compares_both_sides, only_filters
 from lineage_merge.sources.spline.columns.attributes import Attributes, QueryRead
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import LIMIT, ExpressionTexts
@@ -232,8 +232,8 @@ class _PlanLineage:
     def _deciding(self) -> defaultdict[InfluenceKind, list[Node]]:
         """Return the values that decide on the target's rows, by kind; without the text of subqueries.
 
-        DISTINCT groups by every column. INTERSECT and EXCEPT filter the rows of their left side by every
-        column of the right.
+        DISTINCT groups by every column. INTERSECT and EXCEPT compare every column of both sides. A semi or
+        anti join only filters.
         """
         plan = self._plan
         nodes: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
@@ -241,12 +241,14 @@ class _PlanLineage:
             name = str(plan.operations[operation].get("name"))
             if name in _DECIDING:
                 parameter, kind = _DECIDING[name]
+                if only_filters(str(plan.params(operation).get("joinType") or "")):
+                    kind = InfluenceKind.FILTER
                 nodes[kind].extend(plan.parameter(operation, parameter))
             elif name == "Distinct":
                 nodes[InfluenceKind.GROUP_BY].extend(plan.output(operation))
-            elif is_filtered_by_right_side(name):
-                for child in plan.children.get(operation, ())[1:]:
-                    nodes[InfluenceKind.FILTER].extend(plan.output(child))
+            elif compares_both_sides(name):
+                for child in plan.children.get(operation, ()):
+                    nodes[InfluenceKind.JOIN].extend(plan.output(child))
             else:
                 nodes[InfluenceKind.GROUP_BY].extend(self._groups(operation))
         return nodes

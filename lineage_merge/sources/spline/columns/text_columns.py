@@ -14,7 +14,7 @@ from typing import NamedTuple
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.spline.columns.argument_roles import is_filtered_by_right_side
+from lineage_merge.sources.spline.columns.argument_roles import compares_both_sides, only_filters
 from lineage_merge.sources.spline.columns.attributes import cte_column
 from lineage_merge.sources.spline.columns.plan_text import (
     ColumnReference,
@@ -146,9 +146,9 @@ class _Reader:
             return self._view(operation, seen)
         if name == "Union":
             return self._union(below)
-        if is_filtered_by_right_side(name):
-            for side in below[1:]:
-                self._found.influences[InfluenceKind.FILTER].extend(
+        if compares_both_sides(name):
+            for side in below:
+                self._found.influences[InfluenceKind.JOIN].extend(
                     side.by_id[identifier] for identifier in side.ids
                 )
             return below[0] if below else seen
@@ -164,8 +164,10 @@ class _Reader:
         elif name == "LateralJoin" and operation.subqueries:
             return _joined([seen, self._outputs[id(operation.subqueries[0])]])
         elif name == "Join" and below:
-            self._influence(InfluenceKind.JOIN, operation.arguments.partition(", ")[2], seen)
-            if operation.arguments.startswith(("LeftSemi", "LeftAnti")):
+            filters = only_filters(operation.arguments)
+            kind = InfluenceKind.FILTER if filters else InfluenceKind.JOIN
+            self._influence(kind, operation.arguments.partition(", ")[2], seen)
+            if filters:
                 return below[0]
         elif name == "Distinct":
             self._found.influences[InfluenceKind.GROUP_BY].extend(

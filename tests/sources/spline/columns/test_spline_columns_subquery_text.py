@@ -192,7 +192,7 @@ def test_a_join_in_the_text_keeps_its_sides_apart_and_a_semi_join_its_left() -> 
     found = read(_selected(text))
 
     assert flows(found) == {"raw.a -> a IDENTITY", "part.v -> x IDENTITY"}
-    assert influences(found) == {"part.k JOIN", "other.y JOIN"}
+    assert influences(found) == {"part.k FILTER", "other.y FILTER"}
 
 
 def test_constants_with_brackets_and_line_breaks_do_not_break_a_plans_text() -> None:
