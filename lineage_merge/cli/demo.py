@@ -88,7 +88,7 @@ def _print_answers(questions: "Sequence[DemoQuestion]", outputs: Sequence[str]) 
         click.echo(f"   {click.style(question.command, fg='cyan')}")
         for line in question.answer(output):
             click.echo(f"     {line}")
-        click.echo(f"   Only here: {question.only_here}")
+        click.echo(f"   Joins: {question.joins}")
     click.echo(_NEXT)
 
 
@@ -97,6 +97,6 @@ def _tour(questions: "Sequence[DemoQuestion]", outputs: Sequence[str]) -> None:
         click.echo(f"\n{number} of {len(questions)}. {click.style(question.text, bold=True)}")
         click.echo(f"$ {click.style(question.command, fg='cyan')}\n")
         click.echo(output.rstrip())
-        click.echo(f"\nOnly here: {question.only_here}")
+        click.echo(f"\nJoins: {question.joins}")
         if number < len(questions):
             click.pause()

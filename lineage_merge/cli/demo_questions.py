@@ -24,7 +24,7 @@ class DemoQuestion:
     text: str
     arguments: tuple[str, ...]
     patterns: tuple[str, ...]
-    only_here: str
+    joins: str
 
     @property
     def command(self) -> str:
@@ -45,7 +45,7 @@ class DemoQuestion:
             "question": self.text,
             "command": self.command,
             "answer": self.answer(output),
-            "only_here": self.only_here,
+            "joins": self.joins,
         }
 
 
@@ -57,7 +57,7 @@ def read_questions(company: Path) -> Sequence[DemoQuestion]:
             entry["question"],
             tuple(word.replace("{company}", str(company)) for word in shlex.split(entry["command"])),
             tuple(entry["answer"]),
-            entry["only_here"],
+            entry["joins"],
         )
         for entry in yaml_text.parse(file.read_text(encoding="utf-8"), str(file))
     ]

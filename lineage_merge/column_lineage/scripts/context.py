@@ -1,6 +1,6 @@
 """State at one position in a file: names, tables, and how its queries are read. Pure."""
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 
 from sqlglot import Dialect, exp
 
@@ -62,6 +62,8 @@ class Context:
         self.asked: dict[str, Shape | None] = {}
         # Tables that the file itself creates, under their current names.
         self._own: dict[str, Shape] = {}
+        # The types of their columns, with the shape that has them.
+        self._types: dict[str, tuple[Shape, Mapping[str, str]]] = {}
 
     def _key(self, table: exp.Table, database: tuple[str, ...] | None = None) -> str | None:
         used = self._database if database is None else database
@@ -202,7 +204,11 @@ class Context:
     # ---- columns
 
     def _type_of(self, origin: ColumnOrigin) -> str:
-        return self._known(origin.dataset).type_of(origin.column)
+        shape = self._known(origin.dataset)
+        known = self._types.get(origin.dataset)
+        if known is None or known[0] is not shape:
+            known = self._types[origin.dataset] = (shape, shape.types())
+        return known[1].get(fold(origin.column), "")
 
     def _shape_of(self, table: exp.Table) -> Shape:
         temporary = self._temporary(table)

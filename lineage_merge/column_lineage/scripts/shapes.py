@@ -44,10 +44,9 @@ class Shape:
         """Return the names of the columns that identify a row, as far as constraints are known."""
         return [column.name for column in self.columns if column.is_key]
 
-    def type_of(self, name: str) -> str:
-        """Return the data type of a column, "" if it is unknown."""
-        matching = (column for column in self.columns if fold(column.name) == fold(name))
-        return next((column.data_type or column.built_type for column in matching), "")
+    def types(self) -> Mapping[str, str]:
+        """Return the data types of the columns by folded name, "" for unknown ones."""
+        return {fold(column.name): column.data_type or column.built_type for column in reversed(self.columns)}
 
     def table(self, key: str) -> KnownTable:
         """Return the table in the form that query analysis needs."""

@@ -151,20 +151,29 @@ class Queries:
             branches.append(left)
             left = left.this
         relation = self._relation(left, ctes, outer)
+        kind: tuple[type[exp.Expr], object] | None = None
         for branch in reversed(branches):
-            relation = self._both(branch, relation, self._relation(branch.expression, ctes, outer))
+            before, kind = kind, (type(branch), branch.args.get("distinct"))
+            right = self._relation(branch.expression, ctes, outer)
+            relation = self._both(branch, relation, right, extends=kind == before)
         return relation
 
-    def _both(self, query: exp.SetOperation, left: Relation, right: Relation) -> Relation:
-        influences: Influences = {origin: set(kinds) for origin, kinds in left.influences.items()}
+    def _both(
+        self, query: exp.SetOperation, left: Relation, right: Relation, *, extends: bool = False
+    ) -> Relation:
+        """Return the rows of both sides. `extends`: the left one is the result of the same operation."""
+        influences: Influences = left.influences
+        if not extends:
+            influences = {origin: set(kinds) for origin, kinds in left.influences.items()}
+        compared = (right,) if extends else (left, right)
         for origin, kinds in right.influences.items():
             influences.setdefault(origin, set()).update(kinds)
         if not isinstance(query, exp.Union):
             # The values come from the left side; rows are compared by all columns of both.
-            _influence_by_columns(influences, (left, right), InfluenceKind.JOIN)
+            _influence_by_columns(influences, compared, InfluenceKind.JOIN)
             return Relation(left.items, influences, None, left.rest)
         if query.args.get("distinct"):
-            _influence_by_columns(influences, (left, right), InfluenceKind.GROUP_BY)
+            _influence_by_columns(influences, compared, InfluenceKind.GROUP_BY)
         if query.args.get("by_name"):
             return Relation(by_name(left, right), influences)
         items, complete = by_position(left.items, right.items)
@@ -235,7 +244,7 @@ class Queries:
         """Add what a JOIN adds to `scope`, and return it."""
         before = list(scope.sources.values())
         self._source(join.this, scope)
-        added = [source for source in scope.sources.values() if not any(source is old for old in before)]
+        added = list(scope.sources.values())[len(before) :]
         side = (join.args.get("side") or "").upper()
         names = [part.name for part in join.args.get("using") or ()]
         if (join.args.get("method") or "").upper() == "NATURAL":

@@ -41,6 +41,7 @@ class Relation:
     base: KnownTable | None = None
     rest: Derivation | None = None
     _index: dict[str, Derivation] | None = None
+    _stars: list[AllColumns] | None = None
 
     @classmethod
     def of(cls, table: KnownTable) -> "Relation":
@@ -59,7 +60,9 @@ class Relation:
     @property
     def stars(self) -> list[AllColumns]:
         """Return the placeholders of columns that are not listed."""
-        return [item for item in self.items if isinstance(item, AllColumns)]
+        if self._stars is None:
+            self._stars = [item for item in self.items if isinstance(item, AllColumns)]
+        return self._stars
 
     @property
     def closed(self) -> bool:

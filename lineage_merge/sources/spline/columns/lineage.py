@@ -237,11 +237,16 @@ class _PlanLineage:
         """
         plan = self._plan
         nodes: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
+        filtering = [
+            key for key in plan.bottom_up if only_filters(str(plan.params(key).get("joinType") or ""))
+        ]
+        if filtering and row_level_mode(plan.operations.get(plan.write, {})):
+            filtering.pop()  # a MERGE that only inserts finds the rows that exist by an anti join
         for operation in plan.bottom_up:
             name = str(plan.operations[operation].get("name"))
             if name in _DECIDING:
                 parameter, kind = _DECIDING[name]
-                if only_filters(str(plan.params(operation).get("joinType") or "")):
+                if operation in filtering:
                     kind = InfluenceKind.FILTER
                 nodes[kind].extend(plan.parameter(operation, parameter))
             elif name == "Distinct":

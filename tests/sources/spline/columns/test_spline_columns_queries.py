@@ -90,21 +90,21 @@ _QUERIES = {
         ),
         "t.a FILTER,GROUP_BY; t.b FILTER,GROUP_BY",
     ),
-    "the right side of INTERSECT only decides on rows, also above it": (
+    "INTERSECT compares both sides, also above it": (
         """SELECT max(a) + 1 x, b FROM (SELECT a, b FROM t INTERSECT SELECT k, v FROM u)
             WHERE a > 1 GROUP BY b""",
         "t.a -> x AGGREGATION; t.b -> b IDENTITY",
-        "t.a FILTER; u.k FILTER; t.b GROUP_BY; u.v FILTER",
+        "t.a FILTER,JOIN; u.k JOIN; t.b JOIN,GROUP_BY; u.v JOIN",
     ),
-    "the right side of INTERSECT in a subquery only decides on rows": (
+    "INTERSECT in a subquery compares both sides": (
         "SELECT b, (SELECT max(a) FROM (SELECT a FROM t INTERSECT SELECT k FROM u)) m FROM t",
         "t.b -> b IDENTITY; t.a -> m AGGREGATION",
-        "u.k FILTER",
+        "t.a JOIN; u.k JOIN",
     ),
-    "the right side of EXCEPT only decides on rows": (
+    "EXCEPT compares both sides": (
         "SELECT a + 1 a1 FROM t EXCEPT SELECT k FROM u WHERE v = 'x'",
         "t.a -> a1 TRANSFORMATION",
-        "u.k FILTER; u.v FILTER",
+        "t.a JOIN; u.k JOIN; u.v FILTER",
     ),
     "IN and EXISTS give no values": (
         """SELECT b FROM t WHERE (a, b) IN (SELECT k, v FROM u)
