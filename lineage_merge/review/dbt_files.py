@@ -16,9 +16,8 @@ from lineage_merge.model.graph_walks import reachable
 from lineage_merge.review import git
 from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile
 from lineage_merge.sources.dbt import artefact
-from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
+from lineage_merge.sources.dbt.catalog import CatalogFile, read_catalog
 from lineage_merge.sources.dbt.manifest import manifest_of, parse_manifest
-from lineage_merge.sources.dbt.nested_columns import with_field_paths
 from lineage_merge.sources.dbt.nodes import MAPS, SECTIONS
 from lineage_merge.sources.dbt.relation import names_of
 from lineage_merge.sources.json_values import as_list, as_mapping
@@ -59,11 +58,11 @@ def read_files(
 
 def _file(location: str, document: _Json, catalog_file: str, project: Mapping[str, BuiltRelation]) -> DbtFile:
     manifest, problems = manifest_of(location, document)
-    catalog: Catalog = {}
+    catalog: CatalogFile | None = None
     if catalog_file:
         catalog, more = read_catalog(catalog_file, artefact.read(catalog_file, "catalog"))
         problems += more
-    return DbtFile(*with_field_paths(manifest, catalog), tuple(problems), project)
+    return DbtFile(manifest, catalog, tuple(problems), project)
 
 
 def _built(document: _Json) -> dict[str, BuiltRelation]:

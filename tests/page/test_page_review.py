@@ -39,7 +39,7 @@ def marks(page: Page) -> dict[str, str]:
 
 def test_the_page_opens_with_the_findings_and_marks_their_elements(shown: Opened, reviewed: Path) -> None:
     page = shown(reviewed)
-    summary = "Review against main: 2 breaking, 1 policy, 2 changed, 3 info"
+    summary = "Review against main: 3 breaking, 1 policy, 2 changed, 3 info"
     expect(page.locator("#moments")).to_contain_text(summary)
     titles = ["Breaking2", "Policies violated1", "Changed2", "Information3"]
     assert page.locator("#panel h3").all_text_contents() == titles
