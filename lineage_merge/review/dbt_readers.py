@@ -10,7 +10,7 @@ from lineage_merge.review.findings import Finding, Severity, Subject
 from lineage_merge.sources.dbt.nodes import Node
 from lineage_merge.sources.dbt.order import behind_of
 
-MISSING_COLUMN = "column missing"
+MISSING_COLUMN = "missing column"
 
 
 def missing_columns(before: DbtVersion, after: DbtVersion, renamed: Mapping[str, str]) -> Iterator[Finding]:

@@ -197,15 +197,15 @@ def test_unchanged_sql_that_selects_all_columns_of_a_changed_model_has_its_new_c
 )
 def test_a_reader_that_the_change_edits_without_adapting_it_breaks(reader: str) -> None:
     result = review(BASE, manifest("ci", stg=RENAMED, fct=reader), OF_BASE, OF_BASE)
-    assert ("breaking", "column missing", "fct") in found(result)
-    [message] = [a.finding.message for a in result.findings if a.finding.kind == "column missing"]
+    assert ("breaking", "missing column", "fct") in found(result)
+    [message] = [a.finding.message for a in result.findings if a.finding.kind == "missing column"]
     assert message == "its SQL names stg#fee, which no longer exists"
 
 
 def test_a_reader_that_names_every_column_is_not_taken_for_one_that_copies_all() -> None:
     reader = f"select id, fee, paid_at from {relation('stg')}"
     result = review(manifest("prod", stg=STAGING, fct=reader), manifest("ci", stg=RENAMED, fct=reader))
-    assert ("breaking", "column missing", "fct") in found(result)
+    assert ("breaking", "missing column", "fct") in found(result)
     star = f"select * from {relation('stg')}"
     copied = review(manifest("prod", stg=STAGING, fct=star), manifest("ci", stg=RENAMED, fct=star))
     assert found(copied) == {("changed", "column renamed", "stg#fee")}

@@ -1,4 +1,4 @@
-"""Manifests that are compiled in part, those of another project, and catalogs that are older than theirs."""
+"""Manifests that are compiled in part, those of another project, and older catalogs."""
 
 import json
 from pathlib import Path
@@ -130,7 +130,7 @@ def test_when_a_model_was_skipped_is_a_fact_of_its_job_beside_its_last_run(tmp_p
         },
         "results": [
             {"unique_id": f"model.p.{name}", "status": status, "timing": []}
-            for name, status in (("m", "skipped"), ("gone", "skipped"), ("n", "no-op"))
+            for name, status in (("m", "skipped"), ("removed", "skipped"), ("n", "no-op"))
         ],
         "args": {"which": "build"},
     }
