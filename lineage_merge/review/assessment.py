@@ -57,7 +57,7 @@ def review_dbt(
         if problem.kind == "rejected"
     ]
     incomparable = (*dict.fromkeys([*_notes_on_manifests(before, after), *unknown]), *problems)
-    notes = [*incomparable, *of_targets]
+    notes = [*incomparable, *of_targets, *before.notes, *after.notes]
     own = {
         dataset
         for version in versions

@@ -29,10 +29,14 @@ _Json = dict[str, Any]
 
 
 class ManifestPlace(NamedTuple):
-    """The place of a manifest (file, S3 URI, folder or git revision), and the file of its catalog."""
+    """The place of a manifest (file, S3 URI, folder or git revision), and the file of its catalog.
+
+    `may_lack_catalog`: a missing catalog is a note, as in a build, and no error.
+    """
 
     manifest: str
     catalog: str = ""
+    may_lack_catalog: bool = False
 
 
 def read_files(
@@ -51,18 +55,26 @@ def read_files(
         if not whole:
             reduce_documents(old, new)
         return (
-            _file(base_location, old, base.catalog, projects[0]),
-            _file(head_location, new, head.catalog, projects[1]),
+            _file(base_location, old, base, projects[0]),
+            _file(head_location, new, head, projects[1]),
         )
 
 
-def _file(location: str, document: _Json, catalog_file: str, project: Mapping[str, BuiltRelation]) -> DbtFile:
+def _file(
+    location: str, document: _Json, place: ManifestPlace, project: Mapping[str, BuiltRelation]
+) -> DbtFile:
     manifest, problems = manifest_of(location, document)
     catalog: CatalogFile | None = None
-    if catalog_file:
-        catalog, more = read_catalog(catalog_file, artefact.read(catalog_file, "catalog"))
-        problems += more
-    return DbtFile(manifest, catalog, tuple(problems), project)
+    notes: tuple[str, ...] = ()
+    if place.catalog:
+        try:
+            catalog, more = read_catalog(place.catalog, artefact.read(place.catalog, "catalog"))
+            problems += more
+        except SourceMissing as error:
+            if not place.may_lack_catalog:
+                raise
+            notes = (f"{error.message}: columns and types are those of the SQL",)
+    return DbtFile(manifest, catalog, tuple(problems), project, notes)
 
 
 def _built(document: _Json) -> dict[str, BuiltRelation]:

@@ -80,13 +80,14 @@ class BuiltRelation(NamedTuple):
 class DbtFile:
     """A manifest that was read, and the catalog that was given with it.
 
-    `project`: what the whole project builds, None if `manifest` has all entries.
+    `project`: what the whole project builds, None if `manifest` has all entries. `notes`: remarks on files.
     """
 
     manifest: Manifest
     catalog: CatalogFile | None = None
     problems: tuple[Problem, ...] = ()
     project: Mapping[str, BuiltRelation] | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def built(self) -> Mapping[str, BuiltRelation]:

@@ -298,10 +298,18 @@ def test_the_catalog_of_the_configuration_is_not_that_of_the_head(
     }
     Path("lineage_merge.yml").write_text(json.dumps(settings), "utf-8")
     arguments = ("review", "--base", "base.json", "-c", "lineage_merge.yml")
-    outcome = in_process(*arguments, LINEAGE_MERGE_HOME=str(tmp_path / "home"))
+    home = str(tmp_path / "home")
+    outcome = in_process(*arguments, LINEAGE_MERGE_HOME=home)
     assert (outcome.code, "column renamed" in outcome.out) == (12, True), outcome.out
     # Without a graph on this machine, as in CI.
     assert "no graph: only the project's own" in outcome.out + outcome.err
+    # As after `dbt compile`. A catalog that is typed has to exist.
+    Path("catalog.json").unlink()
+    outcome = in_process(*arguments, LINEAGE_MERGE_HOME=home)
+    assert (outcome.code, "column renamed" in outcome.out) == (12, True), outcome.err
+    assert "catalog.json: no such file: columns and types are those of the SQL" in outcome.out + outcome.err
+    typed = in_process(*arguments, "--catalog", "catalog.json", LINEAGE_MERGE_HOME=home)
+    assert (typed.code == 12, "no such file" in typed.err) == (False, True)
 
 
 def test_the_graph_of_a_configuration_without_an_endpoint_is_the_embedded_one(
