@@ -125,9 +125,8 @@ def review(
                 result = replace(review_changes(folders, base or "", graph).result, notes=notes)
             else:
                 project = project_of(config.sources.get("dbt", ()), head, namespace)
-                project = replace(project, catalog=catalog or project.catalog)
                 on_progress("comparing manifests")
-                places = (base or "", base_catalog or "", inside)
+                places = (base or "", base_catalog or "", catalog or "", inside)
                 result = _review_dbt(project, *places, config, options.dag, graph)
             from lineage_merge.cli.review_output import print_review_result
 
@@ -163,6 +162,7 @@ def _review_dbt(
     project: "DbtProject",
     base: str,
     base_catalog: str,
+    catalog: str,
     inside: str,
     config: "Config",
     dag: str | None,
@@ -175,7 +175,10 @@ def _review_dbt(
     from lineage_merge.review.dbt_versions import ReviewScope
 
     whole = graph is None and bool(config.policies)
-    places = ManifestPlace(base, base_catalog), ManifestPlace(project.manifest, project.catalog)
+    places = (
+        ManifestPlace(base, base_catalog),
+        ManifestPlace(project.manifest, catalog or project.catalog, may_lack_catalog=not catalog),
+    )
     before, after = read_files(*places, inside=inside, whole=whole)
     adapter = after.manifest.adapter
     namespace = warehouse_namespace(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.cli.query_options import QueryOptions
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.query.selection import EMBEDDED
 from lineage_merge.query.session import require_graph_file
 
 if TYPE_CHECKING:
@@ -23,20 +24,29 @@ MANIFEST = "target/manifest.json"
 def open_named_graph(
     options: QueryOptions, config: "Config", on_progress: Any
 ) -> "Iterator[LineageGraph | None]":
-    """Open the graph if one is named; otherwise yield None."""
-    from lineage_merge.orchestration.configuration import CONFIGURATION
+    """Open the graph that options or a configuration name; otherwise yield None.
 
+    That of a configuration without an endpoint is the embedded graph, as for every question, if there is one.
+    """
     require_graph_file(options.graph_file, options.demo)
-    named = options.folder or options.endpoint
-    if not named and isinstance(options.file, Path):
-        named = CONFIGURATION.collect(options.file, {}).settings.get("gremlin", {}).get("endpoint")
-    if not named:
+    is_named = bool(options.folder or options.graph_file or options.endpoint not in (None, EMBEDDED))
+    if not is_named and (options.endpoint or isinstance(options.file, Path)):
+        is_named = config.gremlin.endpoint != EMBEDDED or _has_default_graph()
+    if not is_named:
         yield None
         return
     from lineage_merge.questions.backends.opening import open_graph
 
     with open_graph(options.folder or config.gremlin, on_progress, options.graph_file) as graph:
         yield graph
+
+
+def _has_default_graph() -> bool:
+    from lineage_merge.infra.embedded import file_lock
+    from lineage_merge.infra.graph_files import default_graph_file
+
+    file = default_graph_file()
+    return file.exists() or bool(file_lock.served_at(file))
 
 
 def with_environment(config: "Config", environment: str | None, graph: "LineageGraph | None") -> "Config":

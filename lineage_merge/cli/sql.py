@@ -71,7 +71,7 @@ def sql(
     """Show the lineage of SQL files without running them, or check a merge request.
 
     PATHS are folders or files; the default is `sql` in the configuration. A graph (--folder,
-    --gremlin-endpoint, gremlin.endpoint in --config) provides columns that the files do not define, and the
+    --gremlin-endpoint, that of --config) provides columns that the files do not define, and the
     readers of dropped datasets and columns.
     """
     with handle_errors(), progress(True) as on_progress:

@@ -23,7 +23,7 @@ _KEYS_OF_ROWS = ("id", "label", "from", "to")
 # and of the order of columns.
 NOT_COMPARED = frozenset(
     """
-    dag_name environment name job_name job_type last_run_id last_run_at described_at duration_ms
+    dag_name environment name job_name job_type last_run_id last_run_at skipped_at described_at duration_ms
     rows_written status failures max_loaded_at position sequence resolved_names first_seen
     read_count last_read_at readers observed_from observed_until
     """.split()

@@ -84,6 +84,11 @@ NODE_PROPERTIES: tuple[Property, ...] = (
         type="long",
     ),
     Property("last_run_at", "time of the last write of the newest run, in ms since 1970", type="long"),
+    Property(
+        "skipped_at",
+        "when dbt last skipped the job, because something upstream failed, in ms since 1970",
+        type="long",
+    ),
     Property("duration_ms", "total duration of the writes of the newest run", type="long"),
     Property("sla_ms", "time in which a task of Airflow 2 is to end after the DAG run's", type="long"),
     Property("rows_written", "rows written by the newest run, summed over its writes", type="long"),
@@ -192,7 +197,7 @@ _DATASET = (
 _OF_JOB = ("job_type", "job_name")
 _JOB = (
     *"""
-    name job_type framework described_at last_run_id last_run_at duration_ms sla_ms rows_written
+    name job_type framework described_at last_run_id last_run_at skipped_at duration_ms sla_ms rows_written
     last_versions status project owners tags
     """.split(),
     FIRST_SEEN,

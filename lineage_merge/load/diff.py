@@ -224,7 +224,7 @@ def compared_edge(edge: Row, stored: StoredEdge | None) -> Compared:
 def unmatched_edge(stored: StoredEdge) -> Compared:
     """Return the comparison of a stored edge that the merge does not have."""
     row = {"id": stored.id, "label": stored.label, "from": stored.from_id, "to": stored.to_id}
-    return Compared("unmatched", row | _subset(stored.properties, ("job_type", "job_name")))
+    return Compared("unmatched", row | _subset(stored.properties, ("job_type", "job_name", "undeclared")))
 
 
 def _subset(row: Mapping[str, Any], names: Iterable[str]) -> Row:

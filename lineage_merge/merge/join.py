@@ -13,7 +13,7 @@ from lineage_merge.merge.alias_resolution import Aliases, find_aliases
 from lineage_merge.merge.collapse_intermediate import collapse
 from lineage_merge.merge.property_rows import EdgeKey, Facts, Key
 from lineage_merge.model.elements import JobKey
-from lineage_merge.model.records import ElementRecord, Record, RunsRecord
+from lineage_merge.model.records import ElementRecord, Record, RunsRecord, UnreadColumnsRecord
 
 _NO_COLLAPSE = Merge()
 
@@ -97,6 +97,16 @@ def _id(row: Row) -> str:
 def job_runs(records: Rows[Record]) -> dict[JobKey, int]:
     """Return the number of successful runs per job; if two sources report a job, the smaller number."""
     return dict(records.flat_map(_runs).reduce_by_key(min).collect())
+
+
+def jobs_with_unread_columns(records: Rows[Record]) -> frozenset[JobKey]:
+    """Return the jobs whose column lineage the sources cannot know."""
+    return frozenset(records.flat_map(_unread).distinct().collect())
+
+
+def _unread(record: Record) -> Iterator[JobKey]:
+    if isinstance(record, UnreadColumnsRecord):
+        yield record.job
 
 
 def _runs(record: Record) -> Iterator[tuple[JobKey, int]]:

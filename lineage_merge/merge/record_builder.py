@@ -30,6 +30,7 @@ from lineage_merge.model.elements import (
     Reference,
     Scalar,
     SuccessfulRuns,
+    UnreadColumns,
     Writes,
     dataset_id,
     encode,
@@ -53,6 +54,7 @@ from lineage_merge.model.records import (
     Record,
     ResolvedRecord,
     RunsRecord,
+    UnreadColumnsRecord,
     WritesRecord,
 )
 
@@ -197,6 +199,8 @@ class RecordBuilder:
                 return CountRecord(items, number)
             case SuccessfulRuns(key, number):
                 return RunsRecord(self._job(key), number)
+            case UnreadColumns(key):
+                return UnreadColumnsRecord(self._job(key))
             case Problem(kind, document, field, message):
                 return ProblemRecord(Problem(kind, _text(document), _text(field), _text(message)))
         return None

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lineage_merge.merge.report import Report
+from lineage_merge.model.elements import JobKey
 from lineage_merge.sources import registry
 
 if TYPE_CHECKING:
@@ -18,13 +19,17 @@ class SourceCompleteness:
     `runs`: whether the sources that report runs were read completely; `job_types` are the types of jobs
     that they report. `projects`: the types of jobs that are reported per project, such as dbt's, each with
     whether the projects were read completely. `retire_after`: the number of successful runs of a job
-    without a write to a target after which the target is retired; 0: never.
+    without a write to a target after which the target is retired; 0: never. `unread_columns`: the jobs
+    whose column lineage the merge cannot know, and of which it is not retired. `stated_projects`: those
+    that the configuration names (``dbt shop``).
     """
 
     runs: bool = False
     projects: Mapping[str, bool] = field(default_factory=dict)
     retire_after: int = 3
     job_types: tuple[str, ...] = ()
+    unread_columns: frozenset[JobKey] = frozenset()
+    stated_projects: frozenset[str] = frozenset()
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "SourceCompleteness":
@@ -34,11 +39,17 @@ class SourceCompleteness:
             {kind: bool(complete) for kind, complete in stored.get("projects", {}).items()},
             int(stored.get("retire_after", 3)),
             tuple(stored.get("job_types", ())),
+            frozenset(JobKey(*key) for key in stored.get("unread_columns", ())),
+            frozenset(stored.get("stated_projects", ())),
         )
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON object of `report.json`."""
-        return asdict(self)
+        return {
+            **asdict(self),
+            "unread_columns": sorted(map(list, self.unread_columns)),
+            "stated_projects": sorted(self.stated_projects),
+        }
 
 
 NOTHING = SourceCompleteness()
@@ -50,10 +61,14 @@ def assess(config: "Config", report: Report) -> SourceCompleteness:
     runs = True
     after: list[int] = []
     types: set[str] = set()
+    stated: set[str] = set()
     for source, settings in registry.configured(config):
         complete = not _rejected(report, source.key)
         if source.by_project:
             projects.update(dict.fromkeys(source.job_types, complete))
+            stated.update(
+                f"{kind} {name}" for kind in source.job_types for name in source.stated_projects(settings)
+            )
         if source.retire_after:
             runs = runs and complete
             after.append(source.retire_after(settings))
@@ -64,6 +79,7 @@ def assess(config: "Config", report: Report) -> SourceCompleteness:
         # A target that one source never retires is not retired by the others either.
         retire_after=max(after) if after and all(after) else 0,
         job_types=tuple(sorted(types)),
+        stated_projects=frozenset(stated),
     )
 
 

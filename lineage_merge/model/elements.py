@@ -273,6 +273,13 @@ class SuccessfulRuns:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadColumns:
+    """A job whose column lineage this merge cannot know: what the graph has of it is not retired."""
+
+    job: JobKey
+
+
 Element = (
     Dataset
     | Column
@@ -289,6 +296,7 @@ Element = (
     | Problem
     | Count
     | SuccessfulRuns
+    | UnreadColumns
 )
 
 

@@ -175,6 +175,12 @@ class RunsRecord(NamedTuple):
     number: int
 
 
+class UnreadColumnsRecord(NamedTuple):
+    """A job of whose column lineage nothing is retired, because the merge cannot know it."""
+
+    job: JobKey
+
+
 # Records between datasets or columns: what a temporary dataset in between is collapsed from.
 LinkRecord = FeedsRecord | FeedsColumnRecord | InfluencesRecord
 # Records that become nodes and edges.
@@ -190,7 +196,14 @@ ElementRecord = (
     | WritesRecord
 )
 Record = (
-    ElementRecord | AliasRecord | JoinedRecord | ResolvedRecord | ProblemRecord | CountRecord | RunsRecord
+    ElementRecord
+    | AliasRecord
+    | JoinedRecord
+    | ResolvedRecord
+    | ProblemRecord
+    | CountRecord
+    | RunsRecord
+    | UnreadColumnsRecord
 )
 
 

@@ -37,7 +37,7 @@ from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.alias_resolution import IdentityRow, identities
 from lineage_merge.merge.expectations import fail_if_unmet
-from lineage_merge.merge.join import job_runs
+from lineage_merge.merge.join import job_runs, jobs_with_unread_columns
 from lineage_merge.merge.report import EMPTY, REPORT, Report
 from lineage_merge.merge.report_builder import complete_report
 from lineage_merge.merge.source_completeness import SourceCompleteness, assess
@@ -125,7 +125,7 @@ def build(spark: "SparkSession | None", config: Config, on_progress: ProgressCal
                 merged.aliases.candidates,
                 job_runs(records),
                 identities(records, merged.aliases).cache(),
-                assess(config, report),
+                replace(assess(config, report), unread_columns=jobs_with_unread_columns(records)),
                 report=report,
                 spark=spark,
                 owner=(config.environment, config.dag_name),

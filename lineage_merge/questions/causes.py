@@ -31,6 +31,7 @@ from lineage_merge.questions.staleness import Expectations
 
 Kind = Literal[
     "failed_run",
+    "skipped_run",
     "missing_run",
     "silent_write",
     "failed_test",
@@ -39,6 +40,8 @@ Kind = Literal[
     "recent_change",
 ]
 
+# The status of a cause: a skipped job did not run, and retains the status of its last run.
+SKIPPED = "skipped"
 # A job missed a run if most other jobs of its DAG ran so much later.
 MISSED_AFTER_MS = 12 * 60 * 60 * 1000
 
@@ -204,6 +207,22 @@ def failed_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
             yield Finding(job, evidence, ("jobs", "--failed", "--search", job.name), at, FAILED)
 
 
+def skipped_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
+    """Yield the jobs of the dataset that were skipped since their last run."""
+    for job in situation.updates[dataset].jobs:
+        if skipped := _skipped_at(job):
+            ran = job.properties.get("last_run_at")
+            last = f"its last run was{_at(ran)}" if ran is not None else "no run is known"
+            evidence = f"{job.name} was skipped{_at(skipped)}; {last}"
+            yield Finding(job, evidence, ("jobs", "--search", job.name), skipped, SKIPPED)
+
+
+def _skipped_at(job: Vertex) -> int | None:
+    """Return when a job was skipped, None if it was not, or ran later."""
+    skipped = job.properties.get("skipped_at")
+    return skipped if skipped is not None and skipped > job.properties.get("last_run_at", 0) else None
+
+
 def missing_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the jobs of the dataset that did not run since an input was updated, or not with their DAG.
 
@@ -217,7 +236,7 @@ def missing_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
     other = max(updated, key=lambda source: (updated[source], source), default=None)
     for job in update.jobs:
         at = job.properties.get("last_run_at")
-        if at is None or job.properties.get("status") == FAILED:
+        if at is None or job.properties.get("status") == FAILED or _skipped_at(job):
             continue
         following = ("jobs", "--search", job.name)
         ran = f"{job.name} last ran{_at(at)}"
@@ -309,6 +328,7 @@ Rule = Callable[[Situation, str], Iterator[Finding]]
 # In the order of causes with the same distance.
 RULES: Mapping[Kind, Rule] = {
     "failed_run": failed_runs,
+    "skipped_run": skipped_runs,
     "missing_run": missing_runs,
     "silent_write": silent_writes,
     "stale_source": stale_sources,

@@ -152,9 +152,9 @@ class CausesResult(RowsResult):
 class WhyQuestion(Question[CausesResult]):
     """Find the nearest causes, at a dataset and upstream of it, why its data may be late or wrong.
 
-    Causes are failed and missing runs, writes that later runs did not report, stale sources, inputs that were
-    updated after the dataset, and failed tests; with a history also what recent merges changed. For a column:
-    at the datasets of the columns from which it is computed.
+    Causes are failed, skipped and missing runs, writes that later runs did not report, stale sources, inputs
+    that were updated after the dataset, and failed tests; with a history also what recent merges changed. For
+    a column: at the datasets of the columns from which it is computed.
     """
 
     question = "why"
@@ -167,8 +167,8 @@ class WhyQuestion(Question[CausesResult]):
     formats = ("table", "csv", "json")
     tool = ToolText(
         "Why data is late or wrong",
-        "The nearest upstream causes of late or wrong data in a dataset or column: failed or missing runs, "
-        "failed tests, stale sources.",
+        "The nearest upstream causes of late or wrong data in a dataset or column: failed, skipped or "
+        "missing runs, failed tests, stale sources.",
         has_past=False,
     )
 

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 
-from lineage_merge.graph_format.elements import Edge, Vertex
+from lineage_merge.graph_format.elements import Edge, Vertex, title_of_id
 from lineage_merge.graph_format.schema import SETS
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.effects import Change
+from lineage_merge.questions.formats.describe import first_names
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.review.consequences import (
     GraphLookup,
@@ -17,12 +18,16 @@ from lineage_merge.review.consequences import (
     everything,
     new_violations,
 )
+from lineage_merge.review.dbt_catalogs import known_columns
 from lineage_merge.review.dbt_changes import NOT_COMPARED, compare
+from lineage_merge.review.dbt_readers import MISSING_COLUMN
 from lineage_merge.review.dbt_targets import with_places_of_base
 from lineage_merge.review.dbt_versions import DbtFile, DbtVersion, ReviewScope, changed_entries, version_of
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult, in_order
 from lineage_merge.review.graph_change import graph_change
 from lineage_merge.sources.dbt.jobs import JOB_TYPE, project_of, unique_id_of
+
+_MAX_SHOWN = 3
 
 
 def review_dbt(
@@ -42,7 +47,8 @@ def review_dbt(
     only = entries.relevant
     if graph is None and settings.policies:
         only = {*before.manifest.nodes, *after.manifest.nodes}
-    versions = version_of(before, scope, only), version_of(after, scope, only)
+    known = known_columns(before, after)
+    versions = version_of(before, scope, only, known[0]), version_of(after, scope, only, known[1])
     findings, unknown = compare(*versions)
     problems = [
         f"{problem.document}: {problem.message}"
@@ -51,7 +57,7 @@ def review_dbt(
         if problem.kind == "rejected"
     ]
     incomparable = (*dict.fromkeys([*_notes_on_manifests(before, after), *unknown]), *problems)
-    notes = [*incomparable, *of_targets]
+    notes = [*incomparable, *of_targets, *before.notes, *after.notes]
     own = {
         dataset
         for version in versions
@@ -64,7 +70,11 @@ def review_dbt(
             "no graph: only the project's own models and exposures are known. Fix: set --folder or --config"
         )
     lookup = GraphLookup(graph, scope.names.environment)
-    assessed = _assess(findings, *versions, entries.changed, own, lookup, settings)
+    built = {versions[0].datasets[key] for key in versions[0].built if key in entries.affected}
+    unmerged = {dataset for dataset in built if lookup.dataset(dataset) is None}
+    if unmerged:
+        notes.append(_note_on_graph(unmerged))
+    assessed = _assess(findings, *versions, entries.changed, own, unmerged, lookup, settings)
     old, new = (everything(version.graph, None) for version in versions)
     change = graph_change(graph, old, new, lookup.id_of)
     return ReviewResult(in_order(assessed), tuple(notes), incomparable, change)
@@ -88,29 +98,71 @@ def _assess(
     after: DbtVersion,
     changed: Set[str],
     own: Set[str],
+    unmerged: Set[str],
     lookup: GraphLookup,
     settings: PolicySettings,
 ) -> Iterator[Assessed]:
     graph, id_of, environment = lookup.graph, lookup.id_of, lookup.environment
     elements = everything(graph, environment) if settings.policies else downstream(graph, map(id_of, own))
+    in_graph = {vertex.id for vertex in elements[0]}
+    elements = _with_unmerged(elements, before, unmerged, id_of)
     # What the change adapts reads the new version; everything else reads what it read before.
-    rewritten = {unique_id for unique_id in changed if not _has_equal_code(unique_id, before, after)}
+    # Of code that is not read, it is unknown whether it is adapted.
+    unread = {unique_id for unique_id, lineage in after.columns.items() if lineage.is_unread}
+    rewritten = {unique_id for unique_id in changed - unread if not _has_equal_code(unique_id, before, after)}
     adapted = _replaced(elements, before, after, rewritten, id_of, with_new_columns=False)
-    known = {vertex.id for vertex in elements[0]}
     removed: set[str] = set()
-    for finding in findings:
+    broken: set[str] = set()
+    for finding in sorted(findings, key=lambda finding: finding.kind == MISSING_COLUMN):
         identifier = _element_id(finding, before, id_of)
         if identifier and finding.change in (Change.DROP, Change.RENAME):
             removed.add(identifier)
-        if finding.kind in ("source moved", "source renamed") and identifier and identifier not in known:
+        if finding.kind in ("source moved", "source renamed") and identifier and identifier not in in_graph:
             finding = replace(finding, message=f"{finding.message}, which the graph does not have")
-        yield consequences(finding, identifier, adapted)
+        if finding.kind == MISSING_COLUMN and identifier in broken:
+            continue  # named by the finding of the column
+        assessed = consequences(finding, identifier, adapted)
+        broken.update(assessed.broken_datasets)
+        yield assessed
     # Another entry may build a relation that one no longer builds.
     removed -= {id_of(after.datasets[key]) for key in after.built if key in after.datasets}
     if settings.policies:
         original = _replaced(elements, before, before, changed, id_of)
         after_change = _replaced(elements, before, after, changed, id_of, without=removed)
         yield from new_violations(original, after_change, settings, environment)
+
+
+def _note_on_graph(unmerged: Set[str]) -> str:
+    names = first_names(sorted(map(title_of_id, unmerged)), _MAX_SHOWN)
+    return (
+        f"the graph does not have {names}: of their readers, only those in the project are known."
+        " Fix: merge the project first, with the same environment and namespace"
+    )
+
+
+def _with_unmerged(
+    elements: tuple[list[Vertex], list[Edge]],
+    before: DbtVersion,
+    unmerged: Set[str],
+    id_of: Callable[[str], str],
+) -> tuple[list[Vertex], list[Edge]]:
+    """Return the elements of the graph, and what the project knows of datasets that it does not have."""
+    if not unmerged:
+        return elements
+    vertices, edges = everything(before.graph, None)
+    added = [
+        replace(edge, from_id=id_of(edge.from_id), to_id=id_of(edge.to_id))
+        for edge in edges
+        if not unmerged.isdisjoint(map(dataset_of, (edge.from_id, edge.to_id)))
+    ]
+    ends = {end for edge in added for end in (edge.from_id, edge.to_id)} | set(unmerged)
+    known = {vertex.id for vertex in elements[0]}
+    more = [
+        Vertex(identifier, vertex.label, vertex.properties)
+        for vertex in vertices
+        if (identifier := id_of(vertex.id)) not in known and identifier in ends
+    ]
+    return [*elements[0], *more], [*elements[1], *added]
 
 
 def _has_equal_code(unique_id: str, before: DbtVersion, after: DbtVersion) -> bool:

@@ -1,7 +1,7 @@
 """Differences between two versions of a dbt project: entries, relations, columns, queries, tests. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from lineage_merge.graph_format.elements import title_of_id
 from lineage_merge.infra.batches import grouped
@@ -18,10 +18,12 @@ from lineage_merge.review.dbt_queries import (
     subject_of,
     unparsed_finding,
 )
+from lineage_merge.review.dbt_readers import missing_columns
 from lineage_merge.review.dbt_versions import DbtVersion, readers_of
 from lineage_merge.review.findings import Finding, Severity, Subject
 from lineage_merge.sources.dbt.declared_tests import DeclaredTest
 from lineage_merge.sources.dbt.nodes import Manifest, Node
+from lineage_merge.sources.dbt.order import behind_of
 
 NOT_COMPARED = "columns, filters and joins are not compared"
 
@@ -33,7 +35,7 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
     renamed = _renamed_entries(before, after)
     findings = list(_removed_and_added(before, after, renamed))
     notes: list[str] = []
-    queries = DbtQueries(before, after, renamed)
+    queries = DbtQueries(before.manifest, after.manifest, renamed)
     # New by old names of dropped ("") and renamed columns of an entry.
     columns: dict[tuple[str, str], str] = {}
     uncompiled: list[tuple[str, str]] = []
@@ -62,16 +64,17 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
         texts = [entry.query.text for entry in entries]
         # Without aliases: those of equal queries may read columns of another relation.
         is_alike = texts[0] == texts[1] and old.code.columns == new.code.columns
-        if is_alike and old.code.sql == new.code.sql:
+        is_same_file = old.code.source_digest == new.code.source_digest or old.kind != "seed"
+        if is_alike and is_same_file and old.code.sql == new.code.sql:
             continue
         if not all(entry.query.is_parsed for entry in entries):
             findings += [unparsed_finding(*entries)] if texts[0] != texts[1] else []
             continue
         known = entries[0].columns(), entries[1].columns()
         of_columns = list(compare_columns(subject_of(*entries), *known))
-        if is_alike:
+        if is_alike and is_same_file:
             of_columns = [finding for finding in of_columns if finding.kind == "expression changed"]
-        elif known[0].named and not all(side.is_complete for side in known):
+        elif not all(side.is_complete for side in known):
             notes.append(f"{new.unique_id}: its columns are not all known: dropped ones are not reported")
         columns |= {
             (new.unique_id, finding.column.lower()): finding.after.lower()
@@ -79,8 +82,19 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
             if finding.change
         }
         findings += [*of_columns, *query_findings(*entries, of_columns)]
+    findings += missing_columns(before, after, renamed)
+    notes += _unread_readers(after, {unique_id for unique_id, _ in columns})
     findings += _tests(before.manifest, after, renamed, columns)
     return findings, [*_notes_on_entries(uncompiled), *notes]
+
+
+def _unread_readers(after: DbtVersion, altered: Set[str]) -> Iterator[str]:
+    """Yield notes on entries whose code is not read, and that read an entry with dropped or other columns."""
+    for unique_id, node in sorted(after.manifest.nodes.items()):
+        parents = {parent for parent, _ in behind_of(after.manifest.nodes, node)} & altered
+        if parents and not node.folded and after.lineage(node).is_unread:
+            names = ", ".join(map(short, sorted(parents)))
+            yield f"{unique_id} reads {names}, whose columns change; which it uses is unknown"
 
 
 # ---- models without compiled SQL, as in manifests of ``dbt parse``
@@ -144,7 +158,7 @@ def _renamed_entries(before: DbtVersion, after: DbtVersion) -> dict[str, str]:
         if other := there.pop(relation(0, unique_id), ""):
             renamed[unique_id] = other
 
-    queries = DbtQueries(before, after, {})
+    queries = DbtQueries(before.manifest, after.manifest, {})
     readers = [readers_of(version.manifest) for version in versions]
 
     def content(at: int, unique_id: str) -> tuple[str, str | frozenset[str]] | None:

@@ -16,9 +16,8 @@ from lineage_merge.model.graph_walks import reachable
 from lineage_merge.review import git
 from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile
 from lineage_merge.sources.dbt import artefact
-from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
+from lineage_merge.sources.dbt.catalog import CatalogFile, read_catalog
 from lineage_merge.sources.dbt.manifest import manifest_of, parse_manifest
-from lineage_merge.sources.dbt.nested_columns import with_field_paths
 from lineage_merge.sources.dbt.nodes import MAPS, SECTIONS
 from lineage_merge.sources.dbt.relation import names_of
 from lineage_merge.sources.json_values import as_list, as_mapping
@@ -30,10 +29,14 @@ _Json = dict[str, Any]
 
 
 class ManifestPlace(NamedTuple):
-    """The place of a manifest (file, S3 URI, folder or git revision), and the file of its catalog."""
+    """The place of a manifest (file, S3 URI, folder or git revision), and the file of its catalog.
+
+    `may_lack_catalog`: a missing catalog is a note, as in a build, and no error.
+    """
 
     manifest: str
     catalog: str = ""
+    may_lack_catalog: bool = False
 
 
 def read_files(
@@ -52,18 +55,26 @@ def read_files(
         if not whole:
             reduce_documents(old, new)
         return (
-            _file(base_location, old, base.catalog, projects[0]),
-            _file(head_location, new, head.catalog, projects[1]),
+            _file(base_location, old, base, projects[0]),
+            _file(head_location, new, head, projects[1]),
         )
 
 
-def _file(location: str, document: _Json, catalog_file: str, project: Mapping[str, BuiltRelation]) -> DbtFile:
+def _file(
+    location: str, document: _Json, place: ManifestPlace, project: Mapping[str, BuiltRelation]
+) -> DbtFile:
     manifest, problems = manifest_of(location, document)
-    catalog: Catalog = {}
-    if catalog_file:
-        catalog, more = read_catalog(catalog_file, artefact.read(catalog_file, "catalog"))
-        problems += more
-    return DbtFile(*with_field_paths(manifest, catalog), tuple(problems), project)
+    catalog: CatalogFile | None = None
+    notes: tuple[str, ...] = ()
+    if place.catalog:
+        try:
+            catalog, more = read_catalog(place.catalog, artefact.read(place.catalog, "catalog"))
+            problems += more
+        except SourceMissing as error:
+            if not place.may_lack_catalog:
+                raise
+            notes = (f"{error.message}: columns and types are those of the SQL",)
+    return DbtFile(manifest, catalog, tuple(problems), project, notes)
 
 
 def _built(document: _Json) -> dict[str, BuiltRelation]:

@@ -16,7 +16,7 @@ from lineage_merge.review.dbt_versions import DbtVersion
 from lineage_merge.review.findings import Finding, Subject
 from lineage_merge.review.query_sources import without_qualifiers
 from lineage_merge.sources.dbt.columns import dialect_of, relation_name
-from lineage_merge.sources.dbt.nodes import Node
+from lineage_merge.sources.dbt.nodes import Manifest, Node
 
 BUILT = ("model", "snapshot", "seed")
 
@@ -39,16 +39,16 @@ def is_relation(node: Node) -> bool:
 class DbtQueries:
     """Queries of both versions. `renamed`: new by old unique id."""
 
-    def __init__(self, before: DbtVersion, after: DbtVersion, renamed: Mapping[str, str]) -> None:
+    def __init__(self, before: Manifest, after: Manifest, renamed: Mapping[str, str]) -> None:
         self._renamed = renamed
-        self._nodes = before.manifest.nodes, after.manifest.nodes
+        self._nodes = before.nodes, after.nodes
         self._dialects: list[Dialect] = []
         self._relations: list[dict[tuple[str, ...], str]] = []
-        for version in (before, after):
-            dialect = dialect_of(version.manifest) or Dialect.get_or_raise(None)
+        for manifest in (before, after):
+            dialect = dialect_of(manifest) or Dialect.get_or_raise(None)
             names = {
                 _parts_of(relation_name(node), dialect): short(renamed.get(unique_id, unique_id))
-                for unique_id, node in version.manifest.nodes.items()
+                for unique_id, node in manifest.nodes.items()
                 if is_relation(node)
             }
             self._dialects.append(dialect)

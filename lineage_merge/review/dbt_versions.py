@@ -16,10 +16,11 @@ from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.sources.dbt.assertion_elements import assertion_elements
-from lineage_merge.sources.dbt.catalog import Catalog
+from lineage_merge.sources.dbt.catalog import Catalog, CatalogFile
 from lineage_merge.sources.dbt.column_elements import column_elements
 from lineage_merge.sources.dbt.columns import ColumnLineage, column_lineage
 from lineage_merge.sources.dbt.jobs import Jobs
+from lineage_merge.sources.dbt.nested_columns import with_field_paths
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 from lineage_merge.sources.dbt.semantic_elements import semantic_elements
 from lineage_merge.sources.dbt.source_freshness import FreshnessResults
@@ -77,15 +78,16 @@ class BuiltRelation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DbtFile:
-    """A manifest that was read, and its catalog.
+    """A manifest that was read, and the catalog that was given with it.
 
-    `project`: what the whole project builds, None if `manifest` has all entries.
+    `project`: what the whole project builds, None if `manifest` has all entries. `notes`: remarks on files.
     """
 
     manifest: Manifest
-    catalog: Catalog
+    catalog: CatalogFile | None = None
     problems: tuple[Problem, ...] = ()
     project: Mapping[str, BuiltRelation] | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def built(self) -> Mapping[str, BuiltRelation]:
@@ -140,14 +142,27 @@ def readers_of(*manifests: Manifest) -> dict[str, set[str]]:
     return readers
 
 
-def version_of(file: DbtFile, scope: ReviewScope, only: Set[str]) -> DbtVersion:
+class KnownColumns(NamedTuple):
+    """What catalogs say of one version; `outdated`: entries of which its SQL takes precedence."""
+
+    tables: Catalog
+    outdated: Set[str]
+
+
+_WITHOUT_CATALOG = KnownColumns({}, frozenset())
+
+
+def version_of(
+    file: DbtFile, scope: ReviewScope, only: Set[str], known: KnownColumns = _WITHOUT_CATALOG
+) -> DbtVersion:
     """Translate the entries `only` of a manifest."""
     manifest = replace(
         file.manifest,
         nodes={unique_id: node for unique_id, node in file.manifest.nodes.items() if unique_id in only},
         tests=tuple(test for test in file.manifest.tests if only >= set(test.checks)),
     )
-    lineage = column_lineage(manifest, file.catalog)
+    manifest, tables = with_field_paths(manifest, known.tables)
+    lineage = column_lineage(manifest, tables, known.outdated)
     jobs = Jobs(manifest.project, scope.target)
     references = dataset_references(manifest, scope.namespace)
     metadata_only = {unique_id: columns.metadata_only for unique_id, columns in lineage.items()}

@@ -125,7 +125,7 @@ class Source:
     report runs): after how many successful runs of a job without a write its target is retired (0: never);
     such a source reports all runs of `job_types`. `by_project`: the source describes `job_types` project by
     project, and what a project no longer contains is retired at once, unless a document of the source was
-    rejected.
+    rejected. `stated_projects` are those that the configuration names.
     `usual_job_types`: the types of most jobs, of a source without `job_types` because each document has its
     own. `is_catalog`: it only describes datasets that other sources reference.
 
@@ -160,6 +160,7 @@ class Source:
     has_raw_uris: bool = False
     retire_after: Callable[[Any], int] | None = None
     by_project: bool = False
+    stated_projects: Callable[[Any], Iterable[str]] = lambda _settings: ()
     job_types: tuple[str, ...] = ()
     usual_job_types: tuple[str, ...] = ()
     is_catalog: bool = False

@@ -1,6 +1,7 @@
 """Exports, manifests, catalogs and Glue: on disk and on an S3 server that can refuse."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -33,9 +34,12 @@ def export(folder: str | Path) -> Diagnosis:
     return found
 
 
-def test_captured_manifests_catalogs_and_exports_pass(data: Path, s3: S3) -> None:
+def test_captured_manifests_catalogs_and_exports_pass(data: Path, s3: S3, tmp_path: Path) -> None:
     project = data / "dbt" / "duckdb_v12"
-    manifest = s3.put("artifacts", "manifest.json", project / "manifest.json")
+    document = json.loads((project / "manifest.json").read_text("utf-8"))
+    document["metadata"]["generated_at"] = datetime.now(UTC).isoformat()
+    (tmp_path / "manifest.json").write_text(json.dumps(document), "utf-8")
+    manifest = s3.put("artifacts", "manifest.json", tmp_path / "manifest.json")
 
     findings = [*dbt(manifest, catalog=str(project / "catalog.json")), export(data / "spline" / "tpch")]
 
@@ -45,6 +49,26 @@ def test_captured_manifests_catalogs_and_exports_pass(data: Path, s3: S3) -> Non
         ("Spline export", "ok"),
     ]
     assert export(s3.put_folder("exports", "spline", data / "spline" / "tpch")).state == "ok"
+
+
+def test_a_manifest_that_no_task_uploads_is_a_warning_with_its_fix(data: Path, tmp_path: Path) -> None:
+    metadata = {
+        "dbt_schema_version": "https://schemas.getdbt.com/dbt/run-results/v6.json",
+        "generated_at": "2031-01-01T00:00:00Z",
+        "invocation_id": "later",
+    }
+    file = tmp_path / "run_results.json"
+    file.write_text(json.dumps({"metadata": metadata, "args": {"which": "build"}, "results": []}))
+    first, second, _ = dbt(data / "dbt" / "duckdb_v12" / "manifest.json", run_results=str(file))
+    assert (first.state, second.check, second.state) == ("ok", "dbt manifest", "warning")
+    assert "older than the run results" in second.message
+    assert second.fix.startswith("upload target/manifest.json after each dbt run")
+
+
+def test_a_manifest_of_another_project_than_the_configured_one_fails(data: Path) -> None:
+    (found,) = dbt(data / "dbt" / "duckdb_v12" / "manifest.json", project="other_shop")
+    assert (found.state, found.fix) == ("failed", "correct dbt[].manifest, or dbt[].project")
+    assert "but dbt[].project is other_shop" in found.message
 
 
 @pytest.mark.parametrize(

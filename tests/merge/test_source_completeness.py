@@ -1,11 +1,14 @@
 """Completeness of sources, by what was read and what was rejected."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from lineage_merge.merge.report import Report
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness, assess
+from lineage_merge.model.elements import JobKey
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
@@ -52,6 +55,8 @@ def test_retire_after_zero_of_one_source_applies_to_all() -> None:
 
 
 def test_completeness_survives_json_and_missing_keys_mean_not_read() -> None:
-    stored = completeness(dbt=[DBT], hive=HIVE)
-    assert SourceCompleteness.from_json(stored.as_json()) == stored
+    stored = completeness(dbt=[{**DBT, "project": "shop"}], hive=HIVE)
+    assert stored.stated_projects == {"dbt shop"}
+    stored = replace(stored, unread_columns=frozenset({JobKey("dbt", "model.shop.a")}))
+    assert SourceCompleteness.from_json(json.loads(json.dumps(stored.as_json()))) == stored
     assert SourceCompleteness.from_json({}) == NOTHING

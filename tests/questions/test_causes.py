@@ -76,6 +76,24 @@ def test_a_job_that_did_not_run_since_its_input_changed() -> None:
     assert rows(why(made, "b")) == {(1, "late_write", "a", "a")}
 
 
+def test_a_job_that_was_skipped_since_its_last_run_is_a_cause_and_no_missing_run() -> None:
+    made = MadeRuns().chain("raw > a > b > c", 80, 70, 90).ran("to_b", 70, skipped_at=85 * HOUR)
+    found = why(made, "c")
+    assert rows(found) == {(1, "skipped_run", "b", "to_b")}
+    assert evidence(found) == [
+        "to_b was skipped at 1970-01-04 13:00:00 UTC; its last run was at 1970-01-03 22:00:00 UTC"
+    ]
+    assert (found.causes[0].finding.at, found.causes[0].finding.status) == (85 * HOUR, "skipped")
+    # It ran again since then.
+    assert rows(why(made.ran("to_b", 86, skipped_at=85 * HOUR), "c")) == set()
+
+
+def test_a_job_that_was_skipped_and_never_ran_is_a_cause() -> None:
+    made = MadeRuns().chain("raw > a > b", None, 90).ran("to_a", 50, skipped_at=85 * HOUR)
+    del made.nodes["dev|daily|spark|to_a"]["last_run_at"]
+    assert evidence(why(made, "b")) == ["to_a was skipped at 1970-01-04 13:00:00 UTC; no run is known"]
+
+
 def test_a_failed_run_is_no_missing_run() -> None:
     made = MadeRuns().chain("raw > a > b > c", 80, 70, 90).ran("to_b", 70, "failed")
     assert rows(why(made, "c")) == {(1, "failed_run", "b", "to_b")}
@@ -209,6 +227,7 @@ def test_causes_with_the_same_distance_are_in_the_order_of_the_rules() -> None:
     assert kinds == ["failed_run", "missing_run", "stale_source", "failed_test"]
     assert list(RULES) == [
         "failed_run",
+        "skipped_run",
         "missing_run",
         "silent_write",
         "stale_source",

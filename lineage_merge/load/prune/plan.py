@@ -16,7 +16,13 @@ from lineage_merge.load.element_rows import job_of
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.load_plan import Comparison, Deletions, MergeOutput
-from lineage_merge.load.prune.stale import UnmatchedEdge, find_stale_job_edges, find_stale_vertices, scope_of
+from lineage_merge.load.prune.stale import (
+    PruneScope,
+    UnmatchedEdge,
+    find_stale_job_edges,
+    find_stale_vertices,
+    scope_of,
+)
 
 # A merge that deletes more than this part of a DAG's edges, if it has at least that many, requires
 # --allow-retire.
@@ -48,8 +54,9 @@ def plan_deletions(merge: MergeOutput, comparison: Comparison, replaced: frozens
     edge_count = lost + numbers.get("replaced", 0)
     deleted = edges.map(attrgetter("row"))
     ids = deleted.map(itemgetter("id"))
+    question = _question_of_project(scope)
     if not edge_count:
-        return Deletions(ids, vertex_ids, 0, vertex_count)
+        return Deletions(ids, vertex_ids, 0, vertex_count, refusal=question)
     emptied = edges.filter(attrgetter("empties_job")).map(lambda edge: job_of(edge.row)).distinct().collect()
     emptied_jobs = [f"{job.job_type} {job.name}" for job in sorted(filter(None, emptied))]
     first = first_rows(deleted, _SHOWN, _sort_key)
@@ -59,7 +66,20 @@ def plan_deletions(merge: MergeOutput, comparison: Comparison, replaced: frozens
         # Edges that a job of another name has now are not lost: a job was renamed.
         renamed = _count_renamed_edges(deleted, comparison.edges, replaced)
         refusal = _refusal(lost - renamed, counts.stored_edges, emptied_jobs, examples)
-    return Deletions(ids, vertex_ids, edge_count, vertex_count, examples, refusal)
+    return Deletions(ids, vertex_ids, edge_count, vertex_count, examples, question or refusal)
+
+
+def _question_of_project(scope: PruneScope) -> str:
+    """Return why the manifest may be that of another project; "" if it replaces none."""
+    if not (scope.unknown_projects and scope.missing_projects):
+        return ""
+    unknown, missing = (
+        ", ".join(sorted(projects)) for projects in (scope.unknown_projects, scope.missing_projects)
+    )
+    return (
+        f"has {unknown} instead of {missing}, which the graph has for this DAG; nothing was written."
+        " Fix: correct dbt[].manifest, or name both; if intended, set dbt[].project, or use --allow-retire"
+    )
 
 
 def _kind(stale: UnmatchedEdge | str) -> Iterable[tuple[str, int]]:

@@ -15,7 +15,7 @@ from lineage_merge.load.load_plan import COLUMN_EDGE_LABELS, Comparison
 from lineage_merge.load.stored_elements import StoredVertex
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
-from lineage_merge.sources.dbt.jobs import project_of
+from lineage_merge.sources.dbt.jobs import JOB_TYPE, project_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +23,16 @@ class PruneScope:
     """What a merge may delete: lineage of complete `projects` (``dbt tickit``), and what its `coverage` says.
 
     `everything`: the merge read the sources of all stored jobs of the DAG. `column_job_types`: types of the
-    jobs for which it has column lineage.
+    jobs for which it has column lineage. `unknown_projects`: dbt projects of the merge that neither the graph
+    nor the configuration knows; `missing_projects`: those of the graph that the merge does not have.
     """
 
     projects: frozenset[str]
     coverage: SourceCompleteness
     everything: bool
     column_job_types: frozenset[str]
+    unknown_projects: frozenset[str] = frozenset()
+    missing_projects: frozenset[str] = frozenset()
 
 
 class _Project(NamedTuple):
@@ -70,7 +73,19 @@ def scope_of(comparison: Comparison, coverage: SourceCompleteness) -> PruneScope
         for project, _ in stored
     )
     # A worker that cannot read columns (for example without a SQL parser) must not delete all of them.
-    return PruneScope(projects, coverage, everything, comparison.counts.column_job_types)
+    of_merge, of_graph = (_dbt_projects(found) for found in (incoming, stored))
+    return PruneScope(
+        projects,
+        coverage,
+        everything,
+        comparison.counts.column_job_types,
+        unknown_projects=of_merge - of_graph - coverage.stated_projects,
+        missing_projects=of_graph - of_merge,
+    )
+
+
+def _dbt_projects(found: Iterable[tuple[_Project, _Times]]) -> frozenset[str]:
+    return frozenset(project.name for project, _ in found if project.job_type == JOB_TYPE and project.project)
 
 
 def _project_of_merge(node: Compared) -> Iterable[tuple[_Project, _Times]]:
@@ -124,8 +139,12 @@ class _JobFacts:
     written: set[str] = field(default_factory=set)
     runs: int | None = None
 
-    def is_stale(self, label: str, target: str, scope: PruneScope) -> bool:
-        """Return whether an unmatched edge of the job is stale; `target`: the dataset at its end."""
+    def is_stale(self, row: Row, scope: PruneScope) -> bool:
+        """Return whether an unmatched edge of the job is stale."""
+        label, target = row["label"], dataset_of_end(row, "to")
+        is_of_code = label in COLUMN_EDGE_LABELS or "undeclared" in row
+        if is_of_code and JobKey(self.job_type, self.name) in scope.coverage.unread_columns:
+            return False
         if label in COLUMN_EDGE_LABELS and self.job_type not in scope.column_job_types:
             return False
         if self.job_type in scope.coverage.projects:
@@ -185,7 +204,7 @@ def _stored_job(affected: _Jobs, vertex: StoredVertex) -> Iterator[tuple[JobKey,
             yield job, vertex.properties.get("project")
 
 
-_EDGE_NAMES = ("id", "label", "from", "to", "job_type", "job_name")
+_EDGE_NAMES = ("id", "label", "from", "to", "job_type", "job_name", "undeclared")
 
 
 def _decide_job(
@@ -213,7 +232,7 @@ def _decide_job(
                 job.project = fact if isinstance(fact, str) else None
     # A target that the job now writes under another name counts as written.
     job.written.update(row["to"] for row in replaced if row["label"] == "writes")
-    deleted = [job.is_stale(row["label"], dataset_of_end(row, "to"), scope) for row in unmatched]
+    deleted = [job.is_stale(row, scope) for row in unmatched]
     # A job that its manifest no longer has loses all its edges as intended.
     empties_job = job.ran and not keeps_edges and not replaced and all(deleted)
     for row, is_deleted in zip(unmatched, deleted, strict=True):
@@ -230,7 +249,9 @@ def find_stale_vertices(
     described = engine.share(frozenset(edges.flat_map(_dataset_of_unmatched).distinct().collect()))
     facts: Rows[tuple[str, _Fact]] = job_edges.flat_map(_ends)
     facts = facts.union(
-        nodes.flat_map(_unmatched), edges.flat_map(partial(_column, described, engine.share(replaced)))
+        nodes.flat_map(_unmatched),
+        edges.flat_map(partial(_column, described, engine.share(replaced))),
+        edges.flat_map(partial(_unread_target, scope)),
     )
     return facts.group(itemgetter(0), partial(_decide_dataset, scope))
 
@@ -278,6 +299,13 @@ def _column(
         yield row["from"], _Fact("replaced" if is_replaced else "column", row["id"], row["to"])
     elif row["from"] in described.value:
         yield row["from"], _Fact("described")
+
+
+def _unread_target(scope: PruneScope, edge: Compared) -> Iterable[tuple[str, _Fact]]:
+    """Return that the columns of a dataset are retained if the merge cannot know what its job writes."""
+    row = edge.row
+    is_unread = row["label"] == "writes" and job_of(row) in scope.coverage.unread_columns
+    return ((row["to"], _Fact("retained", row["to"])),) if is_unread and edge.change != "unmatched" else ()
 
 
 def _decide_dataset(

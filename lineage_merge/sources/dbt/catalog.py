@@ -16,7 +16,10 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt import artefact
+from lineage_merge.sources.dbt.nodes import Manifest
 
+# Each run of dbt replaces the relation.
+_REPLACED = frozenset({"table", "view", "materialized_view", "dynamic_table"})
 _VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/catalog/v1\.json")
 
 
@@ -32,7 +35,18 @@ Catalog = Mapping[str, tuple[CatalogColumn, ...]]
 """The columns of each relation in their order, by unique id."""
 
 
-def read_catalog(location: str, text: str) -> tuple[Catalog, list[Problem]]:
+class CatalogFile(NamedTuple):
+    """A catalog, the dbt invocation that wrote it ("": unknown), and its time in ms since 1970 (0: unknown).
+
+    `dbt docs generate` also writes the manifest, of the same invocation.
+    """
+
+    tables: Catalog
+    invocation_id: str = ""
+    generated_at: int = 0
+
+
+def read_catalog(location: str, text: str) -> tuple[CatalogFile, list[Problem]]:
     """Parse and validate a catalog; `location` names it in errors.
 
     Raises `DocumentError` for text that is not JSON, no catalog, or of an unknown version. A single malformed
@@ -50,7 +64,22 @@ def read_catalog(location: str, text: str) -> tuple[Catalog, list[Problem]]:
             else:
                 path = f"{section}.{unique_id}.{wrong.path}".rstrip(".")
                 problems.append(Problem("rejected", f"{location}: {unique_id}", path, wrong.problem))
-    return catalog, problems
+    invocation, made = (document["metadata"].get(key) for key in ("invocation_id", "generated_at"))
+    return CatalogFile(catalog, invocation or "", artefact.moment(made)), problems
+
+
+def outdated_entries(manifest: Manifest, catalog: CatalogFile) -> frozenset[str]:
+    """Return the models whose SQL may be newer than a catalog that is older than its manifest.
+
+    Only of materializations that replace the relation: others keep columns that their SQL no longer has.
+    """
+    is_same = catalog.invocation_id and catalog.invocation_id == manifest.invocation_id
+    if is_same or not 0 < catalog.generated_at < manifest.generated_at:
+        return frozenset()
+    nodes = manifest.nodes.values()
+    return frozenset(
+        node.unique_id for node in nodes if node.kind == "model" and node.materialized in _REPLACED
+    )
 
 
 def _check(location: str, document: Mapping[str, Any]) -> None:

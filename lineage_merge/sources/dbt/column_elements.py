@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from lineage_merge.column_lineage.sql.text import cut
 from lineage_merge.column_lineage.transformations import lineage_elements
 from lineage_merge.model.elements import (
     Authority,
@@ -13,6 +14,7 @@ from lineage_merge.model.elements import (
     Problem,
     Reference,
     Scalar,
+    UnreadColumns,
     column_properties,
 )
 from lineage_merge.naming import redact
@@ -43,9 +45,14 @@ def column_elements(
     `namespace` is that of the warehouse; `location` names the manifest in problems, `jobs` its jobs.
     """
     jobs = jobs or Jobs(manifest.project)
+    yield from _partial(manifest, lineage, location)
     for unique_id, columns in lineage.items():
         for problem in columns.problems:
             yield Problem("no-columns", f"{location}: {unique_id}", "", problem)
+        if columns.outdated:
+            why = f"{unique_id}: the catalog is older than the manifest and has columns that its SQL has not"
+            text = cut(f"{why}: {', '.join(columns.outdated)}")
+            yield Problem("notice", f"{location}: {unique_id}", "", redact(text))
         for written, expected in columns.deferred:
             why = f"{unique_id} reads {written}, which was taken for {expected} of another target (--defer)"
             yield Problem("notice", f"{location}: {unique_id}", "compiled_code", redact(why))
@@ -58,12 +65,26 @@ def column_elements(
             properties = column_properties(column.data_type, column.description, column.position)
             yield Column(target, column.name, authority, properties, NOTHING.sets)
         job = jobs.key(unique_id)
+        if columns.is_partial:
+            yield UnreadColumns(job)
         only_in_sql = {key: _reference(table, namespace) for key, table in columns.undeclared.items()}
         known = {**references, **only_in_sql}
         for ref in only_in_sql.values():
             yield Dataset(ref, _READ, "table" if ref.namespace else None)
         yield from _undeclared(manifest, node, columns, known, job, location)
         yield from lineage_elements(columns.flows, columns.influences, job, target, known.__getitem__)
+
+
+def _partial(manifest: Manifest, lineage: Mapping[str, ColumnLineage], location: str) -> Iterator[Problem]:
+    """Yield the number of models whose column lineage the manifest cannot say."""
+    built = {key for key, node in manifest.nodes.items() if node.kind in ("model", "snapshot")}
+    partial = sum(columns.is_partial for key, columns in lineage.items() if key in built)
+    if partial:
+        why = (
+            f"lacks compiled SQL of {partial} of {len(built)} models, or of what they read: the column"
+            " lineage that the graph has of them is not retired. Fix: run dbt compile, and merge its manifest"
+        )
+        yield Problem("notice", location, "compiled_code", why)
 
 
 def _undeclared(

@@ -4,13 +4,14 @@ From compiled SQL, in build order. What the SQL does not determine is left out a
 Needs sqlglot (the extra `columns`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, DerivationStep, with_steps
 from lineage_merge.column_lineage.sql.names import PartOfTable, TableNames, part_of_table
+from lineage_merge.column_lineage.sql.notes import MISSING_COLUMNS, UNKNOWN_TABLE
 from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries, flows, influences
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
@@ -69,6 +70,9 @@ class ColumnLineage:
     that the SQL reads, of `metadata_only` no rows but only metadata tables of Iceberg; `expected` are
     relations that it should read by the manifest and does not. `deferred` maps names in the SQL that were
     taken for such a relation to its name: dbt's `--defer` uses another target's relation there.
+    `missing` are the columns that its SQL names and no relation in it has. `is_unread`: it has code that was
+    not or cannot be read. `is_partial`: its code, or that of something that it reads, is not compiled, so
+    that it may have more lineage. `outdated` are columns of an outdated catalog that its SQL does not have.
     """
 
     columns: tuple[Column, ...] = ()
@@ -81,16 +85,23 @@ class ColumnLineage:
     undeclared: Mapping[str, UndeclaredTable] = field(default_factory=dict)
     expected: tuple[str, ...] = ()
     deferred: tuple[tuple[str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+    is_unread: bool = False
+    is_partial: bool = False
+    outdated: tuple[str, ...] = ()
 
 
-def column_lineage(manifest: Manifest, catalog: Catalog | None = None) -> dict[str, ColumnLineage]:
+def column_lineage(
+    manifest: Manifest, catalog: Catalog | None = None, outdated: Container[str] = ()
+) -> dict[str, ColumnLineage]:
     """Return the column lineage of a manifest that was read `with_columns`, by unique id, sorted.
 
     Covers every dataset with known columns, and every ephemeral model with a problem. Standard SQL is assumed
     if sqlglot does not know the manifest's adapter. Never raises: a model that cannot be read loses only its
-    own columns.
+    own columns. `outdated`: entries whose columns in the catalog may be those of other SQL; their own SQL
+    takes precedence if it determines all columns.
     """
-    project = _Project(manifest, catalog or {})
+    project = _Project(manifest, catalog or {}, outdated)
     for unique_id in parents_first(manifest.nodes, manifest.nodes):
         project.build(unique_id)
     lineages = {unique_id: project.lineage(unique_id) for unique_id in sorted(manifest.nodes)}
@@ -111,8 +122,9 @@ class _Unreadable(Exception):
 class _Project:
     """The datasets of a manifest, completed while their SQL is read."""
 
-    def __init__(self, manifest: Manifest, catalog: Catalog) -> None:
+    def __init__(self, manifest: Manifest, catalog: Catalog, outdated: Container[str]) -> None:
         self._nodes = manifest.nodes
+        self._outdated = outdated
         self._catalog = {
             unique_id: tuple(column for column in columns if FIELD not in column.name)
             for unique_id, columns in catalog.items()
@@ -132,7 +144,10 @@ class _Project:
         }
         built = {unique_id for unique_id in self.tables if manifest.nodes[unique_id].is_built}
         self._names = TableNames(self._dialect, relations, built)
-        self._completion = Completion(self._names.whole(unique_id) for unique_id in sorted(built))
+        self._completion = Completion(
+            (self._names.whole(unique_id) for unique_id in sorted(built)),
+            (self._names.whole(unique_id) for unique_id in built if not self._nodes[unique_id].has_own_place),
+        )
         # Whether rows are read, not only metadata.
         self._reads: dict[str, dict[str, bool]] = {}
         self._deferrals: dict[str, dict[str, str]] = {}
@@ -146,6 +161,9 @@ class _Project:
         self._inlined: dict[str, Relation] = {}
         self._closed: set[str] = set()  # all columns are in the order of the model's own SQL
         self._started: set[str] = set()
+        self._unread: set[str] = set()
+        self._partial: dict[str, bool] = {}
+        self._superseded: dict[str, tuple[str, ...]] = {}
 
     def _dialect_of(self, manifest: Manifest) -> Dialect:
         dialect = dialect_of(manifest)
@@ -170,6 +188,8 @@ class _Project:
         if not known and not self._has_sql(node):
             self._declare(table, node)
         table.complete = bool(known) or table.complete
+        # A changed seed has only the columns of a catalog of its own version, whatever the SQL names.
+        table.built = bool(known) and node.kind == "seed" and node.unique_id in self._outdated
         return table
 
     def _declare(self, table: KnownTable, node: Node) -> None:
@@ -196,6 +216,7 @@ class _Project:
             return
         relation = self._read(node)
         if relation is None:
+            self._unread.add(unique_id)
             if not table.complete:
                 self._declare(table, node)
         else:
@@ -252,7 +273,7 @@ class _Project:
             for table in query.find_all(exp.Table)
             if table.args.get("db") or fold(table.name) not in ctes
         )
-        relations = (self._names.find(table, node.parents) for table in tables)
+        relations = (self._find(table, node) for table in tables)
         return frozenset(relation for relation in relations if relation is not None)
 
     def _type_of(self, origin: ColumnOrigin) -> str:
@@ -270,7 +291,7 @@ class _Project:
             for read_id, rows in self._reads.get(ephemeral, {}).items():
                 self._add_read(node, read_id, rows=rows)
             return relation
-        unique_id = self._names.find(table, node.parents)
+        unique_id = self._find(table, node)
         part = None if unique_id else part_of_table(table, type(self._dialect).__name__.lower())
         if part is not None:
             return self._part(part, node)
@@ -278,9 +299,37 @@ class _Project:
             return self._itself(unique_id)
         return None if unique_id is None else self._read_by(unique_id, node)
 
+    def _find(self, table: exp.Table, node: Node) -> str | None:
+        """Return the dataset that a name refers to.
+
+        A partial name is first completed as the session does: what has the same last parts elsewhere is meant
+        only if the model refers to it.
+        """
+        completed = self._completed(table)
+        if completed is None:
+            return self._names.find(table, node.parents)
+        candidates = self._names.candidates(table)
+        written = self._names.parts(table)
+        declared = {self._names.same.get(parent, parent) for parent in node.parents}
+        for matching in (
+            [unique_id for unique_id in candidates if self._names.whole(unique_id) == written],
+            [unique_id for unique_id in candidates if self._names.whole(unique_id) == completed],
+            [unique_id for unique_id in candidates if unique_id in declared],
+        ):
+            if matching:
+                return matching[0] if len(matching) == 1 else self._names.find(table, node.parents)
+        return None
+
+    def _completed(self, table: exp.Table) -> tuple[str, ...] | None:
+        """Return the whole name of a table with a partial name; None for other names, or if it is unknown."""
+        parts = self._names.parts(table)
+        completed = self._completion.complete(parts) if isinstance(table.this, exp.Identifier) else parts
+        is_partial = len(completed) > len(parts) and self._completion.is_complete(completed)
+        return completed if is_partial else None
+
     def _part(self, part: PartOfTable, node: Node) -> Relation | None:
         rows = part.part != "metadata"
-        read_id = self._names.find(part.table, node.parents)
+        read_id = self._find(part.table, node)
         if read_id is not None:
             return part.relation(self._read_by(read_id, node, rows=rows))
         above = self._unknown(part.table, node, rows=rows) if part.is_certain else None
@@ -297,7 +346,7 @@ class _Project:
 
     def _unknown(self, table: exp.Table, node: Node, *, rows: bool = True) -> KnownTable | None:
         """Return a table that is not in the manifest: another target's (--defer), or an undeclared one."""
-        if self._names.candidates(table):
+        if self._names.candidates(table) and self._completed(table) is None:
             return None  # several
         written = ".".join(part.name for part in table.parts)
         deferred = self._deferred(table, node)
@@ -348,6 +397,15 @@ class _Project:
         if relation.closed and len(known) == len(names) + len(node.code.snapshot_columns):
             # Only the platform determines the name of `count(*)`.
             names = [name or column.name for name, column in zip(names, known, strict=False)]
+        if known and node.unique_id in self._outdated and relation.closed and all(names):
+            spelling = {fold(column.name): column.name for column in known}
+            of_sql = {fold(name) for name in (*names, *node.code.snapshot_columns)}
+            self._superseded[node.unique_id] = tuple(
+                name for key, name in spelling.items() if key not in of_sql
+            )
+            names = [spelling.get(fold(name), name) for name in names]
+            table.columns.clear()
+            known = ()
         table.built = True
         table.influences = {
             origin: kinds for origin, kinds in relation.influences.items() if origin.dataset != node.unique_id
@@ -389,6 +447,8 @@ class _Project:
         deferred = tuple(sorted(self._deferrals.get(unique_id, {}).items()))
         if table is None:
             return ColumnLineage(problems=problems, deferred=deferred)
+        notes_on_names = self._notes.get(unique_id, {})
+        absent = {name for what in (MISSING_COLUMNS, UNKNOWN_TABLE) for name in notes_on_names.get(what, ())}
 
         def of_others(
             _: str, origin: ColumnOrigin, step: DerivationStep
@@ -414,7 +474,27 @@ class _Project:
             undeclared,
             tuple(relation_name(self._nodes[missing_id]) for missing_id in missing),
             deferred,
+            tuple(sorted(absent)),
+            unique_id in self._unread,
+            self._is_partial(unique_id),
+            self._superseded.get(unique_id, ()),
         )
+
+    def _is_partial(self, unique_id: str) -> bool:
+        if unique_id not in self._partial:
+            self._partial[unique_id] = False  # of a cycle
+            self._partial[unique_id] = self._find_partial(unique_id)
+        return self._partial[unique_id]
+
+    def _find_partial(self, unique_id: str) -> bool:
+        node, table = self._nodes.get(unique_id), self.tables.get(unique_id)
+        if node is None or table is None:
+            return False
+        if unique_id in self._unread and node.code.language == "sql" and not node.code.sql.strip():
+            return True
+        notes_on_names = self._notes.get(unique_id, {})
+        is_open = bool(table.stars) or MISSING_COLUMNS in notes_on_names or UNKNOWN_TABLE in notes_on_names
+        return is_open and any(map(self._is_partial, self._reads.get(unique_id, ())))
 
     def _problems(self, unique_id: str) -> Iterator[str]:
         for what, names in self._notes.get(unique_id, {}).items():

@@ -23,6 +23,7 @@ from lineage_merge.naming import redact
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.declared_tests import tests_of
 from lineage_merge.sources.dbt.nodes import MAPS, SECTIONS, Manifest, Node, nodes_of
+from lineage_merge.sources.dbt.settings import DbtProject
 
 _SUPPORTED = frozenset({*range(1, 13), 20})
 _VERSION = re.compile(r"https?://schemas\.getdbt\.com/dbt/manifest/v([0-9]{1,4})\.json")
@@ -84,6 +85,7 @@ _READ_OF_CODE = frozenset({"compiled_code", "compiled_sql", "language"})
 # Of code that is not compiled: whether it differs.
 _READ_OF_SOURCE = frozenset({"raw_code", "raw_sql", "checksum"})
 _WITH_CODE = frozenset({"model", "snapshot"})
+_READ_OF_SEED = frozenset({"checksum"})
 
 
 def read_manifest(location: str, text: str, *, with_columns: bool = False) -> tuple[Manifest, list[Problem]]:
@@ -116,8 +118,18 @@ def manifest_of(location: str, document: dict[str, Any]) -> tuple[Manifest, list
         nodes=nodes,
         left_out=left_out,
         tests=tests_of(document),
+        invocation_id=metadata.get("invocation_id") or "",
     )
     return manifest, problems
+
+
+def check_project(settings: DbtProject, manifest: Manifest) -> None:
+    """Raise `DocumentError` if the configuration names another project than the manifest."""
+    if settings.project and settings.project != manifest.project:
+        found = manifest.project or "no project name"
+        remedy = "correct dbt[].manifest, or dbt[].project"
+        problem = f"is {found}, but dbt[].project is {settings.project}: {remedy}"
+        raise DocumentError(settings.manifest, "metadata.project_name", problem, remedy)
 
 
 def parse_manifest(location: str, text: str, *, with_columns: bool = False) -> dict[str, Any]:
@@ -141,6 +153,8 @@ def _with_columns_too(entry: dict[str, Any]) -> dict[str, Any]:
             read |= _READ_OF_CODE
             if not (entry.get("compiled_code") or entry.get("compiled_sql")):
                 read |= _READ_OF_SOURCE
+        elif entry["resource_type"] == "seed":
+            read |= _READ_OF_SEED
         return {key: value for key, value in entry.items() if key in read}
     return entry
 

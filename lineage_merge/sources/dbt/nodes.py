@@ -52,7 +52,7 @@ class Code:
     `sql` is the compiled SQL (empty: not compiled), `language` `sql` or `python`, `relation_name` the
     relation's name in SQL. `contract`: dbt enforces that the declared columns are complete.
     `snapshot_columns` are those that dbt adds to a snapshot. `source_digest` is a digest of the code before
-    compilation, only if it is not compiled.
+    compilation, only if it is not compiled, and of a seed's file.
     """
 
     sql: str = ""
@@ -70,7 +70,8 @@ class Node:
 
     `identifier` is the last part of its name in the warehouse. `parents` are the unique ids of its inputs,
     without duplicates; the manifest may lack them. `parents_at` is the field that names them.
-    `built_elsewhere`: another dbt project builds it. `location` is the URI of its files, "" if none or
+    `built_elsewhere`: another dbt project builds it. `has_own_place`: its configuration sets a database or
+    schema; other entries are built in those of the target. `location` is the URI of its files, "" if none or
     unknown.
     """
 
@@ -92,6 +93,7 @@ class Node:
     metadata: Metadata = NOTHING
     freshness: Freshness = NOT_CHECKED
     semantics: Semantics | None = None
+    has_own_place: bool = False
 
     @property
     def is_built(self) -> bool:
@@ -111,6 +113,7 @@ class Manifest:
     `project` is the root project (empty if unknown), `generated_at` is ms since 1970 (0 if unknown).
     `adapter` is dbt's name of the platform (`redshift`). `nodes` are the enabled, valid ones by unique id;
     `left_out` says why others are missing, as phrases that follow "which". `tests` are its enabled tests.
+    `invocation_id` is that of the dbt command that wrote it ("": unknown).
     """
 
     project: str
@@ -120,6 +123,7 @@ class Manifest:
     nodes: Mapping[str, Node]
     left_out: Mapping[str, str]
     tests: tuple[DeclaredTest, ...] = ()
+    invocation_id: str = ""
 
 
 # Sections of the manifest and their resource type (None: each entry has its own).
@@ -141,6 +145,8 @@ _FOLDED: frozenset[Kind] = frozenset({"function"})
 _WITHOUT_DATA = frozenset(
     {"test", "unit_test", "analysis", "operation", "sql operation", "sql_operation", "rpc", "macro"}
 )
+# Keys of an entry's configuration that replace the target's database or schema.
+_PLACES = ("database", "schema", "target_database", "target_schema")
 # Resource types with columns.
 _RELATIONS: frozenset[Kind] = frozenset({"source", "model", "seed", "snapshot"})
 # The columns that dbt adds to a snapshot; the last only if deleted rows are recorded.
@@ -219,6 +225,7 @@ def _node(
         metadata=metadata,
         freshness=freshness_of(entry) if kind == "source" else NOT_CHECKED,
         semantics=semantics_of(kind, entry) if kind in SEMANTIC else None,
+        has_own_place=any(config.get(key) for key in _PLACES),
     )
 
 

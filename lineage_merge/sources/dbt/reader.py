@@ -12,9 +12,9 @@ from lineage_merge.model.errors import SourceMissing
 from lineage_merge.model.records import Record
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.assertion_elements import assertion_elements, checked_by
-from lineage_merge.sources.dbt.catalog import Catalog, read_catalog
+from lineage_merge.sources.dbt.catalog import CatalogFile, outdated_entries, read_catalog
 from lineage_merge.sources.dbt.jobs import Jobs, ModelJob
-from lineage_merge.sources.dbt.manifest import read_manifest
+from lineage_merge.sources.dbt.manifest import check_project, read_manifest
 from lineage_merge.sources.dbt.nested_columns import with_field_paths
 from lineage_merge.sources.dbt.nodes import Manifest
 from lineage_merge.sources.dbt.run_results import RunResults, read_run_results
@@ -36,6 +36,7 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
     manifest, problems = read_manifest(
         project.manifest, artefact.read(project.manifest, "manifest"), with_columns=True
     )
+    check_project(project, manifest)
     yield Count("dbt manifests", 1)
     yield Count("dbt nodes", len(manifest.nodes))
     yield from problems
@@ -48,7 +49,8 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
         )
         yield Problem("notice", project.manifest, "metadata.project_name", why)
     catalog = yield from _catalog(project)
-    manifest, catalog = with_field_paths(manifest, catalog)
+    manifest, tables = with_field_paths(manifest, catalog.tables)
+    catalog = catalog._replace(tables=tables)
     lineage = yield from _lineage(project, manifest, catalog)
     metadata_only = {unique_id: own_lineage.metadata_only for unique_id, own_lineage in lineage.items()}
     yield from translate(manifest, project.namespace, project.manifest, jobs, metadata_only)
@@ -115,7 +117,7 @@ def _freshness(project: DbtProject) -> Generator[Element, None, FreshnessResults
     return FreshnessResults()
 
 
-def _catalog(project: DbtProject) -> Generator[Element, None, Catalog]:
+def _catalog(project: DbtProject) -> Generator[Element, None, CatalogFile]:
     if project.catalog:
         text = yield from _text_if_any(project.catalog, "catalog", "the columns in the warehouse are unknown")
         if text is not None:
@@ -123,7 +125,7 @@ def _catalog(project: DbtProject) -> Generator[Element, None, Catalog]:
             yield Count("dbt catalogs", 1)
             yield from broken
             return catalog
-    return {}
+    return CatalogFile({})
 
 
 def _text_if_any(file: str, what: What, consequence: str) -> Generator[Element, None, str | None]:
@@ -136,7 +138,7 @@ def _text_if_any(file: str, what: What, consequence: str) -> Generator[Element, 
 
 
 def _lineage(
-    project: DbtProject, manifest: Manifest, catalog: Catalog
+    project: DbtProject, manifest: Manifest, catalog: CatalogFile
 ) -> Generator[Element, None, dict[str, "ColumnLineage"]]:
     """Return the column lineage of the project; none, and a notice, without sqlglot."""
     try:
@@ -147,7 +149,7 @@ def _lineage(
         why = "columns are not read: sqlglot is not installed (pip install 'lineage-merge[columns]')"
         yield Problem("notice", project.manifest, "", why)
         return {}
-    return column_lineage(manifest, catalog)
+    return column_lineage(manifest, catalog.tables, outdated_entries(manifest, catalog))
 
 
 class _Relation(NamedTuple):

@@ -31,6 +31,7 @@ _STATUS: Mapping[str, str] = {
     "runtime error": "failed",
     "partial success": "failed",
 }
+_SKIPPED = "skipped"
 # A skipped test did not run.
 _TEST_STATUS: Mapping[str, str] = {
     "pass": "passed",
@@ -60,13 +61,17 @@ class NodeRun(NamedTuple):
 class RunResults:
     """Results of an invocation, by unique id: `runs` of nodes and of `tests`.
 
-    `command` is dbt's, "" if unknown.
+    `command` is dbt's, "" if unknown. `skipped` are the nodes that did not run because something upstream
+    failed, with the time in ms since 1970. `generated_at`: when
+    the invocation ended (0: unknown).
     """
 
     invocation_id: str = ""
     command: str = ""
     runs: Mapping[str, NodeRun] = field(default_factory=dict)
     tests: Mapping[str, NodeRun] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    generated_at: int = 0
 
 
 def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem]]:
@@ -91,8 +96,13 @@ def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem
         problems.append(Problem("notice", location, "args.which", why))
         return RunResults(command=command), problems
     if command == _TESTS_ONLY:
-        runs = {}
-    return RunResults(invocation, command, runs, tests), problems
+        return RunResults(invocation, command, {}, tests, generated_at=end), problems
+    skipped = {
+        result["unique_id"]: _ended(result) or end
+        for result in _SCHEMA.valid_results(location, document["results"], [])
+        if result["status"].lower() == _SKIPPED and not result["unique_id"].startswith(_TEST_IDS)
+    }
+    return RunResults(invocation, command, runs, tests, skipped, end), problems
 
 
 def _runs(

@@ -18,7 +18,8 @@ class DbtProject:
     """A dbt project: its manifest, the namespace of its tables, optionally its other artifacts.
 
     `run_results` may be several files: `dbt test` overwrites that of `dbt run`. `sources` is the result of
-    `dbt source freshness`. `target` distinguishes several manifests of one project.
+    `dbt source freshness`. `target` distinguishes several manifests of one project. `project`: the only
+    project whose manifest is accepted ("": any).
     """
 
     manifest: str
@@ -27,6 +28,7 @@ class DbtProject:
     run_results: tuple[str, ...] = ()
     target: str = ""
     sources: str = ""
+    project: str = ""
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -68,6 +70,7 @@ def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
             locations(entry.get("run_results", ())),
             entry.get("target", ""),
             entry.get("sources", ""),
+            entry.get("project", ""),
         )
         for index, entry in enumerate(settings)
     ]

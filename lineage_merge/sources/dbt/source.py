@@ -56,6 +56,7 @@ DBT = Source(
     namespaces=namespaces,
     by_project=True,
     job_types=("dbt",),
+    stated_projects=lambda projects: [project.project for project in projects if project.project],
     how_to_create="run dbt compile, and give target/manifest.json",
     kinds=_KINDS,
     options=(

@@ -151,7 +151,11 @@ def _job(manifest: Manifest, node: Node, key: JobKey) -> Job:
 
 
 def last_runs(manifest: Manifest, results: RunResults, jobs: Jobs) -> Iterator[Job]:
-    """Yield the time and status of the last run of each model, seed and snapshot with a known run."""
+    """Yield the time and status of the last run of each model, seed and snapshot, and when it was skipped."""
+    for unique_id, at in results.skipped.items():
+        node = manifest.nodes.get(unique_id)
+        if node is not None and node.is_built and not node.folded and at:
+            yield Job(jobs.key(unique_id), at, {"skipped_at": at})
     for unique_id, run in results.runs.items():
         node = manifest.nodes.get(unique_id)
         if node is None or node.folded or not node.is_built:

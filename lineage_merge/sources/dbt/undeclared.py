@@ -25,15 +25,34 @@ class UndeclaredTable(NamedTuple):
 
 
 class Completion:
-    """Completes partial names if everything that a project builds is in one database or schema."""
+    """Completes partial names by the database and schema of the session, which are those of dbt's target."""
 
-    def __init__(self, built: Iterable[Sequence[str]]) -> None:
-        """`built`: the qualified names of the relations that the project builds."""
+    def __init__(self, built: Iterable[Sequence[str]], in_target: Iterable[Sequence[str]] = ()) -> None:
+        """`built`: the qualified names of the relations that the project builds.
+
+        `in_target`: those whose database and schema no configuration sets. Without them, or if they differ,
+        only a database or schema in which everything is built is that of the target.
+        """
         above = {tuple(parts[:-1]) for parts in built if parts}
-        # The session's database and schema are those of dbt's target; models may override them.
+        self._target = _only({tuple(parts[:-1]) for parts in in_target if parts}) or ()
         self._database = _only({parts[0] for parts in above if len(parts) == 2})
         self._schema = _only({parts[-1] for parts in above if parts})
         self._levels = _only({len(parts) + 1 for parts in above}) or 0
+
+    def complete(self, parts: Sequence[str]) -> tuple[str, ...]:
+        """Return a name with the missing parts, as far as they are known."""
+        names = tuple(parts)
+        if self._target:
+            return (*self._target[: max(len(self._target) + 1 - len(names), 0)], *names)
+        if len(names) == 1 and self._schema and self._levels > 1:
+            names = (self._schema, *names)
+        if len(names) == 2 and self._database and self._levels == 3:
+            names = (self._database, *names)
+        return names
+
+    def is_complete(self, parts: Sequence[str]) -> bool:
+        """Return whether a completed name has as many parts as those of the target."""
+        return len(parts) == (len(self._target) + 1 if self._target else self._levels)
 
     def table(self, parts: Sequence[str], written: Sequence[str]) -> UndeclaredTable | None:
         """Return the table of a name in SQL: `parts` in the platform's case, and as `written`.
@@ -45,12 +64,7 @@ class Completion:
         path = _path(written)
         if path is not None:
             return UndeclaredTable("", path) if path else None
-        names = list(parts)
-        if len(names) == 1 and self._schema and self._levels > 1:
-            names = [self._schema, *names]
-        if len(names) == 2 and self._database and self._levels == 3:
-            names = [self._database, *names]
-        return UndeclaredTable(join_name(names))
+        return UndeclaredTable(join_name(self.complete(parts)))
 
 
 def _path(written: Sequence[str]) -> str | None:

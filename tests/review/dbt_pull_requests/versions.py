@@ -32,7 +32,7 @@ def document(name: str) -> dict[str, Any]:
 def file_of(content: dict[str, Any]) -> DbtFile:
     """Return a manifest as if it had been read."""
     manifest, _ = read_manifest("manifest.json", json.dumps(content), with_columns=True)
-    return DbtFile(manifest, {})
+    return DbtFile(manifest)
 
 
 def scope() -> ReviewScope:

@@ -103,7 +103,7 @@ def read(folder: str, *, with_catalog: bool) -> Lineage:
         return column_lineage(manifest)
     catalog, rejected = read_catalog(folder, (DATA / folder / "catalog.json").read_text(encoding="utf-8"))
     assert rejected == []
-    return column_lineage(manifest, catalog)
+    return column_lineage(manifest, catalog.tables)
 
 
 def short(unique_id: str) -> str:

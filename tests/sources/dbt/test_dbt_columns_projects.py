@@ -156,7 +156,8 @@ def test_tables_compare_as_the_platform_does(adapter: str, relation: str, writte
 
 
 def test_a_table_without_a_schema_that_two_datasets_could_be_is_reported() -> None:
-    project = Project().source("t", "a").model("t", "select 1 as a").model("m", "select a from t")
+    project = Project().source("t", "a").model("t", "select 1 as a", schema="x", relation_name="db.x.t")
+    project.model("m", "select a from t")  # built in another schema: that of the session is unknown
     lineage = project.read()
     assert edges(lineage) == set()
     assert [unique_id for unique_id, _ in problems(lineage)] == ["model.p.m"]
@@ -227,7 +228,7 @@ def test_a_broken_entry_of_a_catalog_is_left_out_and_named() -> None:
         }
     )
     catalog, (problem,) = read_catalog("catalog.json", text)
-    assert list(catalog) == ["model.p.b"]
+    assert list(catalog.tables) == ["model.p.b"]
     assert problem.field == "nodes.model.p.a.columns.x.index"
 
 

@@ -77,6 +77,14 @@ def test_the_results_of_all_states_say_what_ran_and_how_it_ended() -> None:
     assert problems == []
     assert results.invocation_id == "run-7"
     assert results.runs == {f"model.p.{state}": NodeRun(said, AT, 79) for state, said in states.items()}
+    assert results.skipped == {"model.p.skipped": AT_END}
+
+
+@pytest.mark.parametrize("command", ["test", "compile"])
+def test_models_that_a_command_does_not_build_are_not_skipped(command: str) -> None:
+    content = document(result("model.p.a", "skipped"), result("test.p.t", "skipped"), command=command)
+    results, _ = read_run_results("r.json", json.dumps(content))
+    assert results.skipped == {}
 
 
 def test_a_result_without_times_ended_with_its_invocation() -> None:
