@@ -21,10 +21,12 @@ nox.options.default_venv_backend = "uv"
 nox.options.error_on_missing_interpreters = True
 nox.options.sessions = ["lock_check", "wheel", "matrix"]
 
-PYTHONS = ["3.11", "3.12"]
+PYTHONS = ["3.11", "3.12", "3.13"]
 # What releases are made with: the page of licences is for this one too.
 PYTHON = "3.12"
 SPARKS = {"3.5": "pyspark>=3.5.1,<4", "4": "pyspark>=4,<5"}
+# Of EMR 8 and of Glue 6, with the Iceberg and Delta of tests/locks.
+SPARK_4 = ("4.0.1", "4.1.1")
 RESOLUTIONS = {"oldest": "lowest-direct", "newest": "highest"}
 LOCK = "supply_chain/requirements.txt"
 TOOLS = "supply_chain/tools.txt"
@@ -146,8 +148,11 @@ def nightly(session: nox.Session) -> None:
     airflows = ["tests/airflow/check_dag.py", "--airflow", *AIRFLOWS]
     session.run("python3.11", *airflows, external=True)
     checks = ("notebook.check_notebook", "sources.openlineage.check_listener")
-    for check in (*checks, "capture.check_spark4", "capture.check_lakehouse"):
+    for check in (*checks, "capture.check_lakehouse"):
         session.run("python", "-m", f"tests.{check}")
+    for spark in SPARK_4:
+        session.run("python", "-m", "tests.capture.check_spark4", "--spark", spark)
+    session.run("python", "-m", "tests.capture.check_lakehouse", "--spark", SPARK_4[-1])
     session.run("python", "-m", "benchmarks", "--smallest")
 
 

@@ -11,6 +11,7 @@ from cfnlint.api import lint
 
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.publish import SCRIPT
+from lineage_merge.orchestration.publish.wheel_files import GLUE_PYTHONS
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 TEMPLATE = DEPLOY / "cloudformation" / "lineage_merge.yaml"
@@ -145,7 +146,8 @@ def test_the_template_holds_the_same_policies() -> None:
 def test_the_job_starts_what_is_published_with_flags_that_there_are() -> None:
     job = template()["Resources"]["Job"]["Properties"]
 
-    assert (job["GlueVersion"], job["WorkerType"], job["Command"]["Name"]) == ("5.0", "G.1X", "glueetl")
+    assert (job["WorkerType"], job["Command"]["Name"]) == ("G.1X", "glueetl")
+    assert template()["Parameters"]["GlueVersion"]["AllowedValues"] == list(GLUE_PYTHONS)
     assert job["Command"]["ScriptLocation"].rpartition("/")[2] == SCRIPT.name
     flags = {key.flag for key in CONFIGURATION.settable}
     glues_own = {

@@ -165,8 +165,17 @@ def test_given_wheels_become_one_archive_that_glue_installs_without_internet(
     assert (tmp_path / "wheels/requirements.txt").read_text() == f"lineage-merge[columns]=={__version__}\n"
 
 
-def test_dependencies_are_fetched_for_the_clusters_machine_not_for_this_one(tmp_path: Path) -> None:
-    """From a folder in place of an index: a wheel for that machine, another for a newer Python."""
+@pytest.mark.parametrize(
+    ("python", "other"),
+    [
+        ("3.11", "other-1.5-cp311-cp311-manylinux_2_28_x86_64.whl"),
+        ("3.13", "other-1.6-cp313-cp313-manylinux_2_28_x86_64.whl"),
+    ],
+)
+def test_dependencies_are_fetched_for_the_clusters_machine_not_for_this_one(
+    tmp_path: Path, python: str, other: str
+) -> None:
+    """From a folder in place of an index: a wheel for each Python."""
     folder, target = tmp_path / "index", tmp_path / "target"
     folder.mkdir()
     target.mkdir()
@@ -179,13 +188,20 @@ def test_dependencies_are_fetched_for_the_clusters_machine_not_for_this_one(tmp_
     ):
         a_wheel(folder, "other", version).rename(folder / f"other-{version}-{tag}.whl")
 
-    found = wheel_files.download(own, target, ("--no-index", "--find-links", str(folder)))
+    found = wheel_files.download(own, target, python, ("--no-index", "--find-links", str(folder)))
 
     assert [path.name for path in found] == [
         "gremlinpython-3.7.7-py3-none-any.whl",
-        "other-1.5-cp311-cp311-manylinux_2_28_x86_64.whl",
+        other,
         "own-1.0-py3-none-any.whl",
     ]
+
+
+def test_an_unknown_version_of_glue_publishes_nothing(bucket: S3) -> None:
+    with pytest.raises(ConfigError, match=r"--glue-version: must be one of 5\.0, 5\.1, 6\.0, not 7\.0"):
+        publish.publish(PREFIX, with_dependencies=True, glue_version="7.0")
+
+    assert keys(bucket) == set()
 
 
 def test_a_dependency_that_cannot_be_fetched_is_named(bucket: S3, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Build and load as runs of a job on AWS Glue 5."""
+"""Build and load as runs of a job on AWS Glue."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 JOB_NAME = "lineage_merge"
 # Defaults of a job that is created.
-_CREATED = {"GlueVersion": "5.0", "WorkerType": "G.1X", "NumberOfWorkers": 2}
+_CREATED = {"WorkerType": "G.1X", "NumberOfWorkers": 2}
+_GLUE_VERSION = "5.0"
 # Seconds between polls of a deferred run, and number of polls, as in newer providers.
 _WAITER = {"waiter_delay": 60, "waiter_max_attempts": 75}
 # Several DAGs may use one job.
@@ -40,8 +41,9 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
     """A step as a run of a Glue job: `GlueJobOperator`, with arguments that are set at run time.
 
     `artifacts` in `merge`: the prefix of `lineage-merge publish`; empty: the job exists and has script and
-    package. `vpc_connections`: names of Glue connections for a job that is created. A try that finds the
-    active run of an earlier try waits for it if the arguments are equal, and stops it otherwise.
+    package. Of a job that is created: `vpc_connections` are names of Glue connections, `glue_version` is 5.0,
+    5.1 or 6.0 (as of `lineage-merge publish --glue-version`). A try that finds the active run of an earlier
+    try waits for it if the arguments are equal, and stops it otherwise.
     """
 
     template_fields = (*GlueJobOperator.template_fields, "merge")
@@ -56,6 +58,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
         step: "Step",
         merge: Merge,
         vpc_connections: glue_network.Connections = None,
+        glue_version: str = _GLUE_VERSION,
         **options: Any,
     ) -> None:
         given = {
@@ -66,7 +69,9 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
             **options,
         }
         given["create_job_kwargs"] = glue_network.connected(
-            _CREATED | (options.get("create_job_kwargs") or {}), vpc_connections, has_role=_has_role(options)
+            {"GlueVersion": glue_version, **_CREATED, **(options.get("create_job_kwargs") or {})},
+            vpc_connections,
+            has_role=_has_role(options),
         )
         # Older providers lack these arguments, but the trigger here needs them.
         known = signature(GlueJobOperator.__init__).parameters

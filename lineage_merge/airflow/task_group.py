@@ -81,8 +81,8 @@ def lineage_merge_task_group(
     `engine`: where Spark runs. ``"local"``: on the worker. ``"glue"``: as runs of a Glue job, with the
     package that `lineage-merge publish` uploaded to `artifacts`. ``"emr_serverless"`` likewise.
     `engine_options`: arguments of ``GlueJobOperator`` or ``EmrServerlessStartJobOperator`` (which requires
-    `application_id` and `execution_role_arn`). `folder` must be accessible to all workers; each try of a
-    build has a subfolder for node and edge files.
+    `application_id` and `execution_role_arn`); for Glue also `vpc_connections` and `glue_version`. `folder`
+    must be accessible to all workers; each try of a build has a subfolder for node and edge files.
 
     The task `report` returns counts and the first problems, and updates the assets `outlets` (default:
     `lineage_asset` of the DAG). With rejected documents it fails after the graph was loaded, or warns:

@@ -27,20 +27,32 @@ if TYPE_CHECKING:
     help="include dependencies, for jobs without internet access; downloaded by pip",
 )
 @click.option(
+    "--glue-version",
+    type=click.Choice(["5.0", "5.1", "6.0"]),
+    default="5.0",
+    show_default=True,
+    help="version of Glue, whose Python --with-dependencies is for (5: 3.11, 6: 3.13)",
+)
+@click.option(
     "--wheels",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="folder of wheels for Python 3.11 on x86-64 Linux: searched by --with-dependencies, "
+    help="folder of wheels for the Python of the job on x86-64 Linux: searched by --with-dependencies, "
     "without it published as they are",
 )
 @click.option(
     "--emr-environment",
     "environment",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="packed Python 3.11 with this package, for EMR Serverless (see docs/airflow.md)",
+    help="packed Python, 3.11 or newer, with this package, for EMR Serverless (see docs/emr.md)",
 )
 @as_json_or_text
 def publish(
-    prefix: str, with_dependencies: bool, wheels: Path | None, environment: Path | None, as_json: bool
+    prefix: str,
+    with_dependencies: bool,
+    glue_version: str,
+    wheels: Path | None,
+    environment: Path | None,
+    as_json: bool,
 ) -> None:
     """Upload the files of a Glue or EMR Serverless job to S3: its script and this package.
 
@@ -55,6 +67,7 @@ def publish(
             with_dependencies=with_dependencies,
             wheels=wheels,
             environment=environment,
+            glue_version=glue_version,
             index_options=index,
         )
     if as_json:
@@ -66,7 +79,7 @@ def publish(
 def _lines(published: "Published") -> Iterator[str]:
     """Yield the published objects, and the arguments of jobs that use them."""
     yield from published.locations
-    yield "\nGlue 5, in addition to the arguments of a step:"
+    yield "\nGlue, in addition to the arguments of a step:"
     yield f"  script location: {published.script}"
     yield from (f"  {name} {value}" for name, value in published.glue.items())
     yield "\nEMR Serverless:"
@@ -74,4 +87,4 @@ def _lines(published: "Published") -> Iterator[str]:
         yield f"  entryPoint: {published.script}"
         yield f"  sparkSubmitParameters: {published.emr_serverless}"
     else:
-        yield "  not published: requires --emr-environment FILE (a packed Python 3.11)"
+        yield "  not published: requires --emr-environment FILE (a packed Python)"

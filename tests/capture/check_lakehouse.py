@@ -1,16 +1,20 @@
 """Run the jobs of a lakehouse under a listener and compare their lineage to the truth.
 
-    python -m tests.capture.check_lakehouse
+    python -m tests.capture.check_lakehouse --spark 4.1.1
 
-Started in an environment with the extra `test`. Says in the last line how it went.
+Started in an environment with the extra `test`, whose Spark is the default. Says in the last line how it
+went.
 """
 
+import argparse
 import json
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 
+from tests.capture.check_spark4 import with_spark
 from tests.capture.lakehouse_jobs import JOBS
 from tests.lakehouse_truth import LakehouseEdges, applications, compare_influences, compare_values, truth
 
@@ -50,12 +54,16 @@ _MORE = {"part_t", "mrgd_t", "del3_t", "mrgs_d", "str_t", "str_d"}
 _METADATA = {"i15_files", "i15_snaps"}
 
 
-def main() -> int:
+def main(given: Sequence[str] | None = None) -> int:
     """0 if every edge is right."""
+    parser = argparse.ArgumentParser(prog="python -m tests.capture.check_lakehouse")
+    parser.add_argument("--spark", default="", metavar="VERSION", help="default: the installed one")
+    pyspark = parser.parse_args(given).spark
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lineage-merge-lakehouse-") as work:
         arguments = [sys.executable, "-m", "tests.capture.lakehouse_jobs", work]
-        done = subprocess.run(arguments, stdout=subprocess.PIPE, text=True, check=False)
+        environment = with_spark(pyspark, work) if pyspark else None
+        done = subprocess.run(arguments, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     reported = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
     wrong = list(reported.get("errors", ["the jobs could not be run"]))
     jobs = applications()

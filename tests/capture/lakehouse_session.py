@@ -1,4 +1,4 @@
-"""A Spark session with the catalog `lake` of Iceberg, and Delta in its own catalog; Spark 3.5 or 4.0.
+"""A Spark session with the catalog `lake` of Iceberg, and Delta in its own catalog; Spark 3.5, 4.0 or 4.1.
 
 The jars are fetched into lineage_merge's cache. They have to be there when Java starts, so this is for
 processes of their own.

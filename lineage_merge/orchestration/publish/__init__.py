@@ -39,14 +39,19 @@ def publish(
     with_dependencies: bool = False,
     wheels: Path | None = None,
     environment: Path | None = None,
+    glue_version: str = wheel_files.GLUE_VERSION,
     index_options: tuple[str, ...] = (),
 ) -> Published:
     """Upload script and package to ``s3://bucket/prefix``; replaces existing objects.
 
-    Dependencies are downloaded, or taken from the folder `wheels`, and uploaded as one archive that Glue
-    installs without internet access. `environment`: a packed Python for EMR Serverless. Raises
-    `LineageMergeError`.
+    Dependencies are downloaded for the Python of `glue_version`, or taken from the folder `wheels`, and
+    uploaded as one archive that Glue installs without internet access. `environment`: a packed Python for EMR
+    Serverless. Raises `LineageMergeError`.
     """
+    python = wheel_files.GLUE_PYTHONS.get(glue_version)
+    if python is None:
+        known = ", ".join(wheel_files.GLUE_PYTHONS)
+        raise ConfigError("", f"--glue-version: must be one of {known}, not {glue_version}")
     if not storage.is_s3(prefix) or not prefix.partition("://")[2].strip("/"):
         raise ConfigError("", f"--s3: must be s3://bucket/prefix, not {prefix}")
     version = wheel_files.installed().version
@@ -59,7 +64,7 @@ def publish(
             bundled = (
                 wheel_files.wheels(wheels)
                 if wheels is not None and not with_dependencies
-                else wheel_files.download(own, folder, index_options)
+                else wheel_files.download(own, folder, python, index_options)
             )
             target = Path(work, f"{own.name.partition('-py3')[0]}.gluewheels.zip")
             files.append(wheel_files.bundle(own, bundled, target))

@@ -1,8 +1,8 @@
 """Wheels of the installed package, and of its dependencies for jobs without access to an index.
 
 The package's own is built from its files and metadata (`importlib.metadata`), without an index or build tool:
-an installation from a wheel has no source tree. Those of dependencies are for AWS Glue 5 and EMR 7: Amazon
-Linux 2023 (glibc 2.34), x86-64, Python 3.11.
+an installation from a wheel has no source tree. Those of dependencies are for Amazon Linux 2023 (glibc 2.34,
+x86-64), the system of AWS Glue 5 and newer, and for the Python of the job.
 """
 
 import base64
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
@@ -84,7 +84,9 @@ def _metadata(distribution: Distribution) -> Iterator[tuple[str, str]]:
 
 # Extra for jobs: column lineage of dbt models. The cluster provides Spark.
 EXTRA = "columns"
-PYTHON = "3.11"
+# Python of AWS Glue by its version.
+GLUE_PYTHONS: Mapping[str, str] = {"5.0": "3.11", "5.1": "3.11", "6.0": "3.13"}
+GLUE_VERSION = "5.0"
 # pip compares names literally: all versions of glibc up to that of Amazon Linux 2023, and legacy names.
 PLATFORMS = (
     *(f"manylinux_2_{minor}_x86_64" for minor in range(34, 16, -1)),
@@ -117,8 +119,8 @@ def modules() -> list[str]:
     return constraints
 
 
-def download(own: Path, folder: Path, index_options: tuple[str, ...] = ()) -> list[Path]:
-    """Download all dependencies of the wheel `own` into `folder`; return its wheels.
+def download(own: Path, folder: Path, python: str, index_options: tuple[str, ...] = ()) -> list[Path]:
+    """Download all dependencies of the wheel `own` for a Python (``3.11``) into `folder`; return its wheels.
 
     `index_options` are those of pip (``--index-url``, ``--no-index``, ``--find-links``). Raises
     `LineageMergeError` with pip's last lines.
@@ -127,7 +129,7 @@ def download(own: Path, folder: Path, index_options: tuple[str, ...] = ()) -> li
     command += ["--dest", str(folder), "--only-binary", ":all:", "--implementation", "cp"]
     command += [
         "--python-version",
-        PYTHON,
+        python,
         *(word for platform in PLATFORMS for word in ("--platform", platform)),
     ]
     command += [*index_options, f"{own}[{EXTRA}]"]
@@ -151,7 +153,7 @@ def wheels(folder: Path) -> list[Path]:
 
 
 def bundle(own: Path, others: list[Path], target: Path) -> Path:
-    """Write an archive of wheels for Glue 5: ``wheels/*.whl`` and ``wheels/requirements.txt``."""
+    """Write an archive of wheels for Glue: ``wheels/*.whl`` and ``wheels/requirements.txt``."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:  # wheels are already compressed
         archive.writestr("wheels/requirements.txt", f"{requirement()}\n")
         for wheel in _once(own, others):

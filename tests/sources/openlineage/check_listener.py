@@ -74,16 +74,16 @@ def check(spark: str) -> int:
     return 1 if problems else 0
 
 
-def installed(cache: Path) -> Path:
+def installed(cache: Path, pyspark: str = PYSPARK) -> Path:
     """The Python of an environment with PySpark 4; a complete one of the cache is used again."""
     version = ".".join(map(str, sys.version_info[:2]))
-    environment = cache / f"spark-{PYSPARK}-py{version}"
+    environment = cache / f"spark-{pyspark}-py{version}"
     python = environment / "bin" / "python"
     if not (environment / "complete").exists():
         venv.create(environment, with_pip=True, clear=True)
         _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "uv"])
         uv = [str(environment / "bin" / "uv"), "pip", "install", "--quiet", "--python", str(python)]
-        _run([*uv, f"pyspark=={PYSPARK}"])
+        _run([*uv, f"pyspark=={pyspark}"])
         (environment / "complete").touch()
     return python
 

@@ -290,17 +290,17 @@ update t set v = s.w output deleted.v, inserted.v into dbo.hist (was, is_now) fr
 ~ dbo.t#id > dbo.hist JOIN
 
 # what DELETE and MERGE put out [tsql]
-delete from dbo.t output deleted.id into dbo.gone (id) where state = 'x';
+delete from dbo.t output deleted.id into dbo.old (id) where state = 'x';
 merge dbo.t as t using dbo.s as s on t.id = s.id when matched then update set v = s.v
  when not matched then insert (id, v) values (s.id, s.v) output $action, inserted.id, inserted.v into
  dbo.aud (act, id, v);
-=> dbo.t#id > dbo.gone#id IDENTITY
+=> dbo.t#id > dbo.old#id IDENTITY
 => dbo.s#id > dbo.t#id IDENTITY
 => dbo.s#v > dbo.t#v IDENTITY
 => dbo.t#id > dbo.aud#id IDENTITY
 => dbo.s#id > dbo.aud#id IDENTITY
 => dbo.s#v > dbo.aud#v IDENTITY
-~ dbo.t#state > dbo.gone FILTER
+~ dbo.t#state > dbo.old FILTER
 ~ dbo.s#id > dbo.t JOIN
 ~ dbo.s#id > dbo.aud JOIN
 ~ dbo.t#id > dbo.aud JOIN
