@@ -5,7 +5,7 @@ Among these are the sources of relations and RDDs. No data is read, nothing is r
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, tzinfo
@@ -13,6 +13,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
 
 from lineage_merge.column_lineage.pseudo_columns import DELTA_CHANGE, ICEBERG_CHANGE
 from lineage_merge.column_lineage.table_parts import part_of_path
@@ -44,24 +45,28 @@ def relation_of(node: PlanNode) -> SparkRelation | None:
     try:
         match node.name:
             case "LogicalRelation":
-                return _without_pseudo_columns(_version_1(node), node, node.java.relation())
+                base = node.java.relation()
+                fields = json.loads(str(base.schema().json()))["fields"]
+                stored = {str(field["name"]) for field in fields}
+                if _class_name(base) == _CHANGE_DATA_FEED:
+                    stored.difference_update(DELTA_CHANGE)
+                return _without_pseudo_columns(_version_1(node), node, stored)
             case "HiveTableRelation":
                 location = node.java.tableMeta().location().toString()
                 return SparkRelation((location,), None, "hive", _of_table(node.fields.get("tableMeta")))
             case "DataSourceV2Relation" | "DataSourceV2ScanRelation":
                 java = node.java if node.name == "DataSourceV2Relation" else node.java.relation()
-                return _without_pseudo_columns(version_2(java), node, java.table())
-    except Py4JError:
+                # `schema` is deprecated, and fails for tables of Spark 4.1 that only have `columns`.
+                stored = {str(column.name()) for column in java.table().columns()}
+                return _without_pseudo_columns(version_2(java), node, stored)
+    except (Py4JError, PySparkException):  # PySpark converts exceptions of Java that it knows
         return SparkRelation(problem="Spark does not report what it reads")
     return SparkRelation(problem=f"{node.name} is unknown, and so are its sources")
 
 
-def _without_pseudo_columns(relation: SparkRelation, node: PlanNode, source: Any) -> SparkRelation:
-    """Return the relation with the names of the columns that it has and its source does not."""
+def _without_pseudo_columns(relation: SparkRelation, node: PlanNode, stored: Set[str]) -> SparkRelation:
+    """Return the relation with the names of the columns that it has and its source does not store."""
     output = {str(tree[0].get("name")) for tree in node.fields.get("output") or ()}
-    stored = {str(field["name"]) for field in json.loads(str(source.schema().json()))["fields"]}
-    if str(source.getClass().getSimpleName()) == _CHANGE_DATA_FEED:
-        stored.difference_update(DELTA_CHANGE)
     pseudo = sorted(output - stored)
     return replace(relation, params={**relation.params, PSEUDO_COLUMNS: pseudo}) if pseudo else relation
 
