@@ -101,3 +101,35 @@ def test_a_shared_statement(block: str) -> None:
         return
     assert short(expected.get("in", "")) <= {_short(source) for source, _ in lineage.feeds}
     assert short(expected.get("out", "")) <= {_short(target) for _, target in lineage.writes}
+
+
+_EXPERIMENT_TABLES = """
+create table t1 (id int, k int, a int, b int, l integer[], st struct(x integer, y integer));
+create table t2 (id int, k int, x int); create table tgt (id int primary key, a int, b int);
+"""
+# The target's own columns are no influence.
+_OF_TARGET = ("own column in UPDATE's WHERE", "correlated own column")
+
+
+def _experiments() -> list[object]:
+    path = CASES / "experiments.txt"
+    blocks = re.split(r"^## ", path.read_text(), flags=re.MULTILINE)[1:] if path.exists() else []
+    return [
+        pytest.param(block, id=block.split("\n")[0]) for block in blocks if not block.startswith(_OF_TARGET)
+    ]
+
+
+@pytest.mark.parametrize("block", _experiments())
+def test_a_column_whose_change_changed_the_result_is_known(block: str) -> None:
+    _, statement, change, *_ = block.split("\n")
+    changed = re.match(r"\s*UPDATE (\w+) SET (\w+)", change)
+    assert changed is not None
+    changes_rows = re.match("insert|update", statement, re.IGNORECASE)
+
+    found = lineage_of(
+        statement if changes_rows else f"create table o as {statement}", "duckdb", schema=_EXPERIMENT_TABLES
+    )
+
+    known = {edge.split(" ")[0].partition(".")[0] for edge in (*found.columns, *found.influences)}
+    assert f"{changed[1]}#{changed[2]}" in known
+    assert found.problems == set()
