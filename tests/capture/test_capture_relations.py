@@ -35,7 +35,8 @@ def version_2(
     name: str, class_name: str, levels: list[str], columns: list[str], **known: str
 ) -> SparkRelation | None:
     """The relation of a table that is read with the columns of its schema, and `_file`."""
-    table = java(class_name, name=name, properties=known, schema=schema(*columns))
+    stored = [java(name=column) for column in columns]
+    table = java(class_name, name=name, properties=known, columns=stored)
     identifier = java(namespace=levels[:-1], name=levels[-1])
     source = java(table=table, catalog=option(java(name="lake")), identifier=option(identifier))
     return relation_of(node("DataSourceV2Relation", source, [*columns, "_file"]))
