@@ -61,11 +61,8 @@ class Projections:
                 items += self._expanded(part, scope)
             elif returns_fields(part) or self._unfolds_a_structure(part, scope):
                 items += self._rows(part, [], scope)
-            elif (matching := matching_columns(part, Relation(star(scope)))) is not None:
-                items += matching
-            elif part.find(exp.Columns) or (isinstance(part, exp.Binary) and isinstance(part.this, exp.Star)):
-                self._note("selects columns by a pattern", "")
-                items.append(AllColumns(None))
+            elif _is_pattern(part):
+                items += self._by_pattern(part, scope)
             else:
                 defined = scope.aliases.get(fold(part.alias)) if scope.aliases_first and part.alias else None
                 derivation = self._values.trace(part, scope) if defined is None else defined
@@ -175,6 +172,24 @@ class Projections:
             return [AllColumns(None, structure=self._values.trace(part, scope))]
         return [NamedColumn(*column) for column in columns]
 
+    def _by_pattern(self, part: exp.Expr, scope: QueryScope) -> list[Item]:
+        """Return the columns of ``COLUMNS('a.*') + 1`` or ``* LIKE 'a%'``: one for each that matches."""
+        relation = Relation(star(scope))
+        matching = matching_columns(part.find(exp.Columns) or part, relation)
+        if matching is None:
+            self._note("selects columns by a pattern", "")
+            return [AllColumns(None)]
+        if isinstance(part, exp.Columns) or part.find(exp.Columns) is None:
+            return list(matching)
+        items: list[Item] = []
+        for column in matching:
+            single = part.copy()
+            for pattern in list(single.find_all(exp.Columns)):
+                pattern.replace(exp.column(exp.to_identifier(column.name, quoted=True)))
+            name = part.alias.replace("\\0", column.name) if part.alias else column.name
+            items.append(NamedColumn(name, self._values.trace(single, scope)))
+        return items
+
     def _unfolds_a_structure(self, part: exp.Expr, scope: QueryScope) -> bool:
         """Return whether an item is DuckDB's ``unnest(s)``, which returns the fields of a structure."""
         return (
@@ -245,11 +260,23 @@ def star(scope: QueryScope) -> list[Item]:
     return items
 
 
+def _is_pattern(part: exp.Expr) -> bool:
+    like = part.this if isinstance(part, exp.Not) else part
+    of_star = isinstance(like, exp.Binary) and isinstance(like.this, exp.Star)
+    return of_star or part.find(exp.Columns) is not None
+
+
 def matching_columns(part: exp.Expr, relation: Relation) -> list[NamedColumn] | None:
-    """Return the columns of DuckDB's ``COLUMNS(* EXCLUDE (a))`` or ``COLUMNS('pattern')``.
+    """Return the columns of DuckDB's ``COLUMNS(* EXCLUDE (a))``, ``COLUMNS('pattern')`` or ``* LIKE 'a%'``.
 
     None for another expression, and if not all columns of the relation are known.
     """
+    is_negated = isinstance(part, exp.Not)
+    like = part.this if is_negated else part
+    if relation.closed and isinstance(like, exp.Like | exp.ILike) and isinstance(like.this, exp.Star):
+        shape = re.escape(like.expression.name).replace("%", ".*").replace("_", ".")
+        pattern = re.compile(shape, re.IGNORECASE if isinstance(like, exp.ILike) else 0)
+        return [item for item in relation.known() if bool(pattern.fullmatch(item.name)) != is_negated]
     if not isinstance(part, exp.Columns) or not relation.closed:
         return None
     selected = part.this

@@ -1,0 +1,146 @@
+"""The verdict of an experiment: what a change of a column changes in a result."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+
+from tests.experiment.execution import CHANGES, Laboratory, Result, Source
+from tests.experiment.product import Lineage
+
+# A result of many rows takes seconds, and shows nothing that a smaller one does not.
+_MAX_ROWS = 2000
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A source column whose change changed columns of the result that the lineage leaves unexplained."""
+
+    source: Source
+    change: str
+    columns: tuple[str, ...]
+
+
+@dataclass
+class Verdict:
+    """What the experiments with a statement say of its lineage.
+
+    `confirmed` are edges of values that a change moved, `never` those that no change moved.
+    """
+
+    statement: str
+    unknown: list[Unknown] = field(default_factory=list)
+    confirmed: set[tuple[Source, str]] = field(default_factory=set)
+    never: set[tuple[Source, str]] = field(default_factory=set)
+
+
+def experiment(
+    laboratory: Laboratory,
+    statement: str,
+    lineage: Lineage,
+    changes: Sequence[str] = CHANGES,
+    max_rows: float = _MAX_ROWS,
+) -> Verdict:
+    """Change the source columns of a statement. Raises `duckdb.Error` if the statement cannot run at all.
+
+    Columns that the lineage does not have at all are changed together, and one by one if the result changes.
+    A change of a column that decides on rows may change every column.
+    """
+    verdict = Verdict(statement)
+    before = laboratory.run(statement)
+    if len(before.rows) > max_rows:
+        return verdict
+    words = set(re.findall(r"\w+", statement.lower()))
+    sources = [source for source in laboratory.sources() if source[0] in words]
+    foreign = [
+        source for source in sources if source not in lineage.edges and source not in lineage.influences
+    ]
+    _change_unknown(laboratory, before, verdict, foreign, changes)
+    for source in sources:
+        known = lineage.targets(source)
+        if known:
+            _change_known(
+                laboratory, before, verdict, source, known, changes, is_masked=source in lineage.influences
+            )
+    return verdict
+
+
+def _change_unknown(
+    laboratory: Laboratory,
+    before: Result,
+    verdict: Verdict,
+    sources: Sequence[Source],
+    changes: Iterable[str],
+) -> None:
+    for change in changes:
+        waiting = [sources] if sources else []
+        while waiting:
+            group = waiting.pop()
+            after = _after(laboratory, before, verdict.statement, group, change)
+            if after is None and len(group) > 1:  # one of them makes the statement fail
+                waiting += [group[: len(group) // 2], group[len(group) // 2 :]]
+            elif after is None or Counter(after.rows) == Counter(before.rows):
+                continue
+            elif len(group) > 1:
+                waiting += [group[: len(group) // 2], group[len(group) // 2 :]]
+            else:
+                verdict.unknown.append(
+                    Unknown(group[0], change, _moved(before, after, range(len(before.columns))))
+                )
+        if verdict.unknown:
+            return
+
+
+def _change_known(
+    laboratory: Laboratory,
+    before: Result,
+    verdict: Verdict,
+    source: Source,
+    known: set[str],
+    changes: Iterable[str],
+    *,
+    is_masked: bool,
+) -> None:
+    names = [column.casefold() for column in before.columns]
+    inside = [at for at, name in enumerate(names) if name in known]
+    outside = [at for at, name in enumerate(names) if name not in known]
+    moved: set[str] = set()
+    for change in changes:
+        after = _after(laboratory, before, verdict.statement, [source], change)
+        if after is None:
+            continue
+        moved.update(_moved(before, after, inside))
+        if not is_masked and _projected(before, outside) != _projected(after, outside):
+            verdict.unknown.append(Unknown(source, change, _moved(before, after, outside)))
+            break
+        if moved >= known:
+            break
+    verdict.confirmed |= {(source, name) for name in known & moved}
+    verdict.never |= {(source, name) for name in known - moved if name in names}
+
+
+def _after(
+    laboratory: Laboratory, before: Result, statement: str, changed: Collection[Source], change: str
+) -> Result | None:
+    """Return the result after a change; None if the statement does not accept it, such as a duplicate key."""
+    try:
+        after = laboratory.run(statement, changed, change)
+    except duckdb.Error:
+        return None
+    return after if after.columns == before.columns else None
+
+
+def _moved(before: Result, after: Result, positions: Iterable[int]) -> tuple[str, ...]:
+    """Return the columns whose values changed, as bags; those beside the others if none did alone."""
+    listed = list(positions)
+    alone = [at for at in listed if _projected(before, [at]) != _projected(after, [at])]
+    if not alone:
+        rest = [at for at in range(len(before.columns)) if at not in listed]
+        alone = [at for at in listed if _projected(before, [*rest, at]) != _projected(after, [*rest, at])]
+    return tuple(before.columns[at].casefold() for at in alone)
+
+
+def _projected(result: Result, positions: Sequence[int]) -> Mapping[object, int]:
+    return Counter(tuple(row[at] for at in positions) for row in result.rows)
