@@ -144,6 +144,9 @@ def nightly(session: nox.Session) -> None:
     # The properties draw the same examples each time unless more are asked for.
     more = {**variables, "LINEAGE_MERGE_EXAMPLES": "5"}
     session.run("python", "-m", "pytest", "tests/properties", env=more)
+    session.run("python", "-m", "tests.experiment", "--seed", seed, "--statements", "10000")
+    for corpus in ("tpch", "tpcds"):
+        session.run("python", "-m", "tests.experiment.corpora", corpus, "--scale", "0.1")
     session.run("python", "-m", "tests.chaos", "--rounds", "20", "--seed", seed)
     airflows = ["tests/airflow/check_dag.py", "--airflow", *AIRFLOWS]
     session.run("python3.11", *airflows, external=True)

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import duckdb
+import sqlglot
+from sqlglot import exp
 
 from tests.experiment.changes import Verdict, experiment
 from tests.experiment.execution import Column, Laboratory, Table
@@ -32,10 +34,23 @@ def corpus(name: str, scale: float) -> tuple[Laboratory, list[str]]:
     connection.execute("create schema data")
     connection.execute(f"call {_GENERATORS[name]}(sf = {scale}, schema = 'data')")
     queries = [
-        text.rstrip().rstrip(";")
+        _with_names(text)
         for (text,) in connection.execute(f"select query from {name}_queries() order by query_nr").fetchall()
     ]
     return Laboratory(tuple(_tables(connection)), None, connection=connection), queries
+
+
+def _with_names(query: str) -> str:
+    """Return a query whose columns have names: those without one are named by the platform only."""
+    tree = sqlglot.parse_one(query, dialect="duckdb")
+    select = tree if isinstance(tree, exp.Select) else tree.find(exp.Select)
+    if select is not None:
+        named = [
+            column if column.is_star or column.alias_or_name else exp.alias_(column, f"column_{at}")
+            for at, column in enumerate(select.selects, 1)
+        ]
+        select.set("expressions", named)
+    return tree.sql(dialect="duckdb")
 
 
 def _tables(connection: duckdb.DuckDBPyConnection) -> Iterator[Table]:
