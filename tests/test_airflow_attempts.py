@@ -1,12 +1,14 @@
 """The tries of a step: what their folders and records hold."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from lineage_merge.airflow import attempts
-from lineage_merge.airflow.attempts import RunRecord
+from lineage_merge.airflow.attempts import RunRecord, private_folder
+from lineage_merge.model.errors import ConfigError
 
 SENT = {"--step": "build", "--folder": "s3://b/r/try-1", "--attempt": "d/g.build/r/-1/1", "--dag-name": "d"}
 
@@ -67,3 +69,18 @@ def test_arguments_are_shown_without_passwords() -> None:
         "--conf": "spark.x=1",
         "--number-of-workers": "2",
     }
+
+
+def test_the_default_folder_is_private_and_of_this_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, open_to_all, link = tmp_path / "made", tmp_path / "open", tmp_path / "link"
+    open_to_all.mkdir(mode=0o755)
+    link.symlink_to(open_to_all)
+
+    assert [each.stat().st_mode & 0o777 for each in map(private_folder, (made, open_to_all))] == [0o700] * 2
+    with pytest.raises(ConfigError, match="link is not a folder of this user"):
+        private_folder(link)
+    monkeypatch.setattr(os, "geteuid", lambda: 1 << 20)
+    with pytest.raises(ConfigError, match="made is not a folder of this user"):
+        private_folder(made)

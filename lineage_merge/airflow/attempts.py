@@ -6,11 +6,15 @@ although its worker was killed. Imports no Airflow.
 
 import hashlib
 import json
+import os
+import stat
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from lineage_merge.model.errors import SourceMissing
+from lineage_merge.model.errors import ConfigError, SourceMissing
 
 # Arguments that differ between equal tries of a step. The folder of a load is that of the build, so it
 # counts.
@@ -85,3 +89,19 @@ def read(root: str, step: str) -> RunRecord | None:
 
 def _location(root: str, step: str) -> str:
     return f"{root}/{step}.run.json"
+
+
+def private_folder(folder: Path) -> Path:
+    """Return a folder, created if it is missing, that no other user may read or write.
+
+    Raises `ConfigError` if it is another user's: in a folder for all users, anyone may have made it.
+    """
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        problem = f"{folder} is not a folder of this user. Fix: set folder or artifacts of the task group"
+        raise ConfigError("", problem)
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        folder.chmod(0o700)
+    return folder

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.airflow import connections, upstream_tasks
-from lineage_merge.airflow.attempts import Attempt, try_folder
+from lineage_merge.airflow.attempts import Attempt, private_folder, try_folder
 from lineage_merge.airflow.compat import (
     AirflowFailException,
     AirflowNotFoundException,
@@ -38,8 +39,15 @@ FOLDER = "folder"
 def root_folder(merge: Merge) -> str:
     """Return the folder of this group in this DAG run; each try of a build has its own subfolder."""
     folder, artifacts = (str(merge.get(name) or "").rstrip("/") for name in ("folder", "artifacts"))
-    above = folder or (f"{artifacts}/runs" if artifacts else f"{gettempdir()}/lineage_merge")
+    above = folder or (f"{artifacts}/runs" if artifacts else _private_folder())
     return f"{above}/{merge['run']}"
+
+
+def _private_folder() -> str:
+    try:
+        return str(private_folder(Path(gettempdir(), "lineage_merge")))
+    except ConfigError as error:
+        raise AirflowFailException(error.message) from None
 
 
 def attempt_of(step: "Step", merge: Merge, context: Mapping[str, Any]) -> Attempt:

@@ -1,6 +1,5 @@
 """Common parts of the commands: errors as one line and exit code, output."""
 
-import json
 import logging
 import os
 import sys
@@ -101,4 +100,6 @@ def make_console() -> "Console":
 
 def print_json(outcome: dict[str, Any]) -> None:
     """Print JSON for scripts."""
-    click.echo(json.dumps(outcome, indent=2, ensure_ascii=False))
+    from lineage_merge.questions.formats.conversions import json_text
+
+    click.echo(json_text(outcome))

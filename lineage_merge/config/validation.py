@@ -9,6 +9,7 @@ from string import Formatter
 from typing import Any, TypeVar
 
 from lineage_merge import naming
+from lineage_merge.config import pattern_cost
 from lineage_merge.config.policies import parse_policies
 from lineage_merge.config.propagation import parse_propagation
 from lineage_merge.config.section import Section, locations, namespace
@@ -184,6 +185,8 @@ def _rule(index: int, settings: Mapping[str, Any]) -> Rule:
                 groups = tuple(re.compile(rule.match).groupindex)
         except (re.error, FutureWarning, OverflowError, RecursionError) as error:
             raise ConfigError(f"{key}.match", f"invalid regular expression: {error}") from None
+        if slow := pattern_cost.problem_of(rule.match):
+            raise ConfigError(f"{key}.match", f"{rule.name}: {slow}")
     try:
         fields = [field for field in Formatter().parse(rule.dataset) if field[1] is not None]
     except ValueError as error:

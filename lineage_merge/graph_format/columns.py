@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from lineage_merge.graph_format.arrow import arrow_schema, table_of_lines
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.batches import batched
-from lineage_merge.infra.storage import Slice, StoredFile, is_s3, read_bytes, read_lines, shown
+from lineage_merge.infra.storage import Slice, StoredFile, is_s3, read_bytes, read_lines, shown, size_of
 from lineage_merge.model.errors import IntermediateError
 
 NEEDS_PYARROW = "Parquet and JSON lines need pyarrow. Fix: pip install 'lineage-merge[parquet]'"
@@ -94,6 +94,8 @@ def opened_parquet(file: str) -> Any:
     except ModuleNotFoundError:
         raise IntermediateError(f"{shown(file)}: {NEEDS_PYARROW}") from None
     try:
+        if not is_s3(file):
+            size_of(file)  # no pipe, for which the reader would wait
         source: Any = BytesIO(read_bytes(file)) if is_s3(file) else file.removeprefix("file://")
         opened = parquet.ParquetFile(source)
         texts = [field.name for field in opened.schema_arrow if field.type == pa.string()]

@@ -5,10 +5,12 @@ works on a laptop. The AWS chain provides credentials, region and, for other S3 
 (``AWS_ENDPOINT_URL_S3``).
 """
 
+import errno
 import gzip
 import io
 import os
 import shutil
+import stat
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -45,7 +47,9 @@ MAX_LINE_BYTES = 128 << 20
 MAX_RATIO = 300
 # Any ratio is harmless up to these sizes: in memory for complete files, in time for lines.
 MIN_BYTES_FOR_RATIO = 16 << 20
-MIN_LINE_BYTES_FOR_RATIO = 1 << 30
+MIN_LINE_BYTES_FOR_RATIO = MAX_LINE_BYTES
+# The bytes that take as much time as a line, however short: a bomb may consist of line feeds.
+_BYTES_PER_LINE = 64
 # Approximate ratio of unpacked to packed text.
 _UNPACKED = 8
 _BLOCK_BYTES = 1 << 20
@@ -227,7 +231,7 @@ def size_of(location: str) -> int:
             answer = _s3().get_object(Bucket=bucket, Key=key)
             answer["Body"].close()
             return int(answer["ContentLength"])
-        with _local(location).open("rb") as stream:
+        with _open_local(location) as stream:
             return os.fstat(stream.fileno()).st_size
 
 
@@ -358,7 +362,7 @@ def read_line_blocks(part: Slice) -> Iterator[tuple[int, list[bytes]]]:
     """
     if part.location.endswith(".gz"):
         with _translate_errors(part.location), _open(part.location) as packed:
-            unpacked = _GzipReader(part.location, packed, MIN_LINE_BYTES_FOR_RATIO)
+            unpacked = _GzipReader(part.location, packed, MIN_LINE_BYTES_FOR_RATIO, _BYTES_PER_LINE)
             yield from _line_blocks(part.location, unpacked, 0, None)
         return
     with _translate_errors(part.location), _open(part.location, max(part.start - 1, 0)) as stream:
@@ -425,11 +429,14 @@ def _until_too_long(location: str, offset: int, lines: list[bytes]) -> Iterator[
 class _GzipReader:
     """Reads a gzip stream while its ratio is below the limit."""
 
-    def __init__(self, location: str, packed: IO[bytes], min_bytes_for_ratio: int) -> None:
+    def __init__(
+        self, location: str, packed: IO[bytes], min_bytes_for_ratio: int, bytes_per_line: int = 0
+    ) -> None:
         self._location = location
         self._packed = _CountingStream(packed)
         self._stream = gzip.GzipFile(fileobj=self._packed)  # type: ignore[call-overload] # only `read` is called
         self._min_bytes_for_ratio = min_bytes_for_ratio
+        self._bytes_per_line = bytes_per_line
         self._size = 0
 
     def read1(self, limit: int) -> bytes:
@@ -442,6 +449,8 @@ class _GzipReader:
         except _INVALID_GZIP:
             raise DocumentError(shown(self._location), "", "not a valid gzip file") from None
         self._size += len(data)
+        if self._bytes_per_line:
+            self._size += self._bytes_per_line * data.count(b"\n")
         if self._size > max(self._min_bytes_for_ratio, self._packed.size * MAX_RATIO):
             problem = f"unpacks to more than {MAX_RATIO} times its size"
             raise DocumentError(shown(self._location), "", problem)
@@ -486,7 +495,9 @@ def _list_local(folder: str) -> Iterator[StoredFile]:
     root = _local(folder)
     if not root.is_dir():
         if root.exists():
-            raise SourceMissing(f"{folder}: a file, not a folder")
+            is_file = root.is_file()
+            problem = "a file, not a folder" if is_file else "a pipe or a device, neither a file nor a folder"
+            raise SourceMissing(f"{folder}: {problem}")
         raise SourceMissing.with_suggestion(f"{folder}: no such folder", _similar(root))
     seen: set[tuple[int, int]] = set()
     for path, folders, names in os.walk(root, followlinks=True, onerror=_raise):
@@ -571,9 +582,23 @@ def _open(location: str, start: int = 0) -> Iterator[io.BufferedReader]:
         with body["Body"] as raw:
             yield io.BufferedReader(_Readable(raw), 1 << 20)
     else:
-        with _local(location).open("rb") as stream:
+        with _open_local(location) as stream:
             stream.seek(start)
             yield stream
+
+
+def _open_local(location: str) -> io.BufferedReader:
+    """Open a regular file. Raises `DocumentError` for others, such as a pipe, which may never end."""
+    # Not to wait for the writer of a pipe.
+    handle = os.open(_local(location), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError
+    kind = "a named pipe" if stat.S_ISFIFO(mode) else "a device"
+    raise DocumentError(shown(location), "", f"{kind}, not a file")
 
 
 class _Readable(io.RawIOBase):
@@ -609,6 +634,8 @@ def _translate_errors(location: str, action: str = "read") -> Iterator[None]:
     except PermissionError:
         raise SourceDenied(f"{name}: no permission to {action} it") from None
     except OSError as error:
+        if error.errno == errno.ENXIO:  # a socket
+            raise DocumentError(name, "", "a socket, not a file") from None
         raise SourceError(f"{name}: {error.strerror or type(error).__name__}") from None
     except Exception as error:  # botocore is only imported for S3
         if isinstance(error, ValueError) and not is_s3(location):

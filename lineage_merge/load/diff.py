@@ -48,6 +48,7 @@ from lineage_merge.load import element_rows
 from lineage_merge.load.element_rows import dataset_of, dataset_of_node
 from lineage_merge.load.graph_state import LOADER_LABELS, GraphState
 from lineage_merge.load.stored_elements import StoredEdge, StoredVertex
+from lineage_merge.model.times import is_later
 
 # `stored_is_newer`: the graph has a later run of this job or assertion; it and its edges stay unchanged.
 # `unmatched`: a vertex with the DAG's tag, or an edge of the DAG, that the merge does not have.
@@ -240,10 +241,10 @@ def node_change(
     """
     known = [name for name in (*_SINGLES, *_SETS) if name in node]
     is_job = node["label"] in RUN_LABELS
-    stored_run_is_newer = _number(stored, "last_run_at") > node.get("last_run_at", 0)
+    stored_run_is_newer = is_later(_number(stored, "last_run_at"), node.get("last_run_at", 0))
     if is_job and "described_at" in node:
         # A manifest may be newer than the stored one although its run results are older or missing.
-        if _number(stored, "described_at") > node["described_at"]:
+        if is_later(_number(stored, "described_at"), node["described_at"]):
             return "stored_is_newer", [], [], node["label"]
         if stored_run_is_newer:
             known = [name for name in known if name not in (*_RUN_PROPERTIES, "last_run_at")]
@@ -307,7 +308,7 @@ def _differs(name: str, value: Any, stored: StoredVertex, precedence: Precedence
         return True
     old = int(known) if name in LONGS else str(known)
     if name == "last_read_at":
-        return bool(value > old)
+        return bool(value != old) and not is_later(int(old), value)
     if name in COUNTED:
         return bool(value != old)
     if name == "format" and stored.shared and (old in TABLE_FORMATS) != (value in TABLE_FORMATS):

@@ -17,6 +17,7 @@ import uvicorn
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
+from lineage_merge.infra.http_connections import limited, protocol
 from lineage_merge.mcp.graphs import OpenGraphs
 from lineage_merge.mcp.http_access import BearerToken, allowed_names
 from lineage_merge.mcp.server import LineageServer
@@ -27,7 +28,9 @@ from lineage_merge.query.selection import GraphSelection
 
 PATH = "/mcp"
 _MAX_BODY = 1 << 20
+# Requests in progress, and connections without one.
 _MAX_CONNECTIONS = 64
+_HEAD_SECONDS = 10
 _STOP_SECONDS = 2
 _INTERRUPTED = 130
 _TRACEBACK = "LINEAGE_MERGE_TRACEBACK"
@@ -156,14 +159,15 @@ async def _serve_http(server: Server[Any], http: HttpSettings, on_start: Callabl
         host=http.host,
     )
     config = uvicorn.Config(
-        BearerToken(app, http.token),
+        limited(BearerToken(app, http.token), _MAX_CONNECTIONS),
+        # Stubs want a class, but uvicorn only calls it.
+        http=protocol(_MAX_CONNECTIONS, _HEAD_SECONDS),  # type: ignore[arg-type]
         log_config=None,
         access_log=False,
         server_header=False,
         proxy_headers=False,
         ws="none",
         lifespan="on",
-        limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
     name = f"[{http.host}]" if ":" in http.host else http.host

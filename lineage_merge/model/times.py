@@ -1,11 +1,14 @@
 """Times in ms since 1970, times and durations as text: ``1d``, ``36h``, ``1.5w``, ``2026-11-01``. Pure."""
 
 import re
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
+# The clocks of hosts differ by minutes: a time further ahead is wrong, and says nothing about other times.
+_MAX_AHEAD = timedelta(days=1)
 _MINUTE = 60_000
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
@@ -14,6 +17,16 @@ _DAY = 24 * _HOUR
 def epoch_ms(moment: datetime) -> int:
     """Return a time in ms since 1970; without a time zone it is UTC."""
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // _MILLISECOND
+
+
+def latest_credible() -> int:
+    """Return the latest time that a source can report now, a day ahead of the clock, in ms since 1970."""
+    return time.time_ns() // 1_000_000 + _MAX_AHEAD // _MILLISECOND
+
+
+def is_later(stored: int, incoming: int) -> bool:
+    """Return whether a time in the graph is later; one that cannot be right is not."""
+    return incoming < stored <= latest_credible()
 
 
 def utc_time(milliseconds: int | None, *, seconds: bool = False) -> str:

@@ -10,6 +10,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.model.errors import DocumentError
@@ -25,8 +26,6 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # Text that may precede such an escape, or be one, without being half of a pair.
 _NO_SURROGATE = re.compile(r"\\(?:\\|u[dD][89abAB]..\\u[dD][c-fC-F]..)")
 
-_decoder = json.JSONDecoder()
-
 
 class Taken(NamedTuple):
     """The documents of a request: lines with line feeds, their number, ids, and the count they are in."""
@@ -38,6 +37,17 @@ class Taken(NamedTuple):
 
 
 Reader = Callable[[bytes], Taken]
+
+
+def _finite(text: str) -> float:
+    """Parse a number. Raises `DocumentError` for NaN and infinities, which JSON lacks and a merge rejects."""
+    number = float(text)
+    if not isfinite(number):
+        raise DocumentError("the body", "", f"not JSON: {number} is no number")
+    return number
+
+
+_decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 
 
 def plan(body: bytes, version: str) -> Taken:
@@ -95,7 +105,7 @@ def _text(body: bytes) -> str:
 
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
+        return _decoder.decode(text)
     except (ValueError, RecursionError) as error:
         raise _broken(error) from None
 

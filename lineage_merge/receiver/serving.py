@@ -9,13 +9,13 @@ from pathlib import Path
 
 import uvicorn
 
+from lineage_merge.infra.http_connections import limited, protocol
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import make_folder, sync_folder
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.receiver.app import Receiver, ReceiverSettings, application
 from lineage_merge.receiver.bodies import RequestBodies
 from lineage_merge.receiver.commits import Commits
-from lineage_merge.receiver.connections import limited, protocol
 from lineage_merge.receiver.documents import ReceivedCounts
 from lineage_merge.receiver.journal import KINDS, Journal, finished_folder, unfinished_folder
 from lineage_merge.receiver.recovery import recover

@@ -15,8 +15,10 @@ from lineage_merge.model.errors import (
     SourceUnreachable,
     one_line,
 )
+from lineage_merge.model.times import latest_credible, utc_time
 from lineage_merge.naming import redact
 from lineage_merge.sources import line_files
+from lineage_merge.sources.future_times import AHEAD, FIX
 from lineage_merge.sources.source import Kind
 
 State = Literal["ok", "warning", "failed", "skipped"]
@@ -97,10 +99,13 @@ def fix_for(error: SourceError, location: str, key: str, what: str = "file") -> 
 # Bytes at the end of a file to inspect: recent lines.
 _TAIL_BYTES = 4 << 20
 _MAX_DOCUMENTS = 100
+_MAX_TIMES = 10_000
 
 # Returns whether a part has a valid document, and the problem of the first invalid one.
 Inspect = Callable[[Slice], tuple[bool, Problem | None]]
 Find = Callable[[Iterable[str]], list[Slice]]
+# Yields the times (ms since 1970) that decide the age of the lineage in a part.
+TimesOf = Callable[[Slice], Iterable[int]]
 
 
 def examine_lines(
@@ -111,10 +116,12 @@ def examine_lines(
     fix: str,
     expected: Kind,
     find: Find = line_files.find,
+    times_of: TimesOf | None = None,
 ) -> Iterator[Diagnosis]:
     """Check the files of each location of `key`, and the end of the last one.
 
-    `fix`: the remedy if it contains no lineage. `expected`: the kind of its documents.
+    `fix`: the remedy if it contains no lineage. `expected`: the kind of its documents. `times_of`: of them
+    those ahead of the clock are a warning, also if they are in other files.
     """
     for location in locations:
         try:
@@ -122,6 +129,7 @@ def examine_lines(
             message = f"{redact(location)}: {len({part.location for part in parts})} files"
             has_lineage, problem = inspect(_end(parts[-1]))
             kind = None if has_lineage else line_files.recognize(parts[-1:])
+            ahead = future_times(parts, times_of) if times_of else []
         except SourceError as error:
             yield failed(check, error, fix_for(error, location, key))
             continue
@@ -134,6 +142,27 @@ def examine_lines(
             yield ok(check, f"{message}, with lineage")
         else:
             yield warning(check, f"{message}, no lineage at the end of the last one", fix)
+        if ahead:
+            yield ahead_warning(check, redact(location), ahead)
+
+
+def future_times(parts: list[Slice], times_of: TimesOf) -> list[int]:
+    """Return the times ahead of the clock at the ends of the last files. Raises `SourceError`."""
+    latest, left = latest_credible(), _TAIL_BYTES
+    ahead: list[int] = []
+    for part in reversed(parts):
+        end = _end(part)
+        ahead += [at for at in islice(times_of(end), _MAX_TIMES) if at > latest]
+        left -= end.end - end.start
+        if left <= 0:
+            break
+    return ahead
+
+
+def ahead_warning(check: str, place: str, ahead: list[int]) -> Diagnosis:
+    """Return the warning about times ahead of the clock."""
+    number = "1 time is" if len(ahead) == 1 else f"{len(ahead)} times are"
+    return warning(check, f"{place}: {number} {AHEAD} (from {utc_time(min(ahead))})", FIX)
 
 
 def validity(documents: Iterable[Any], check: Callable[[Any], Problem | None]) -> tuple[bool, Problem | None]:

@@ -17,6 +17,11 @@ GRAPH = Kind(
 )
 EMPTY = Kind("an empty file", "create it again")
 
+_UTF_16 = Kind("UTF-16 text", "save it as UTF-8")
+_NO_TEXT = Kind("not UTF-8 text", "save it as UTF-8")
+# The share of characters of a text that are not UTF-8: logs have a few. Of pairs of bytes with one zero.
+_MAX_INVALID = 0.2
+_MIN_ZEROS = 0.4
 # The first bytes of binary files.
 _MAGIC = (
     (b"\x1f\x8b", Kind("compressed with gzip", "end its name in .gz, or unpack it")),
@@ -27,8 +32,8 @@ _MAGIC = (
     (b"\x28\xb5\x2f\xfd", Kind("compressed with Zstandard", "compress it with gzip, or unpack it")),
     (b"BZh", Kind("compressed with bzip2", "compress it with gzip, or unpack it")),
     (b"\xfd7zXZ\x00", Kind("compressed with xz", "compress it with gzip, or unpack it")),
-    (b"\xff\xfe", Kind("UTF-16 text", "save it as UTF-8")),
-    (b"\xfe\xff", Kind("UTF-16 text", "save it as UTF-8")),
+    (b"\xff\xfe", _UTF_16),
+    (b"\xfe\xff", _UTF_16),
     (b"%PDF", Kind("a PDF file")),
 )
 _XML = Kind("an XML file")
@@ -57,10 +62,26 @@ def of_bytes(content: bytes) -> Kind | None:
     """Return the kind of a file by its first bytes, which may end anywhere; None if it is unknown."""
     if not content.strip():
         return EMPTY
+    return binary_kind(content) or of_text(content.decode("utf-8", errors="replace"))
+
+
+def binary_kind(content: bytes) -> Kind | None:
+    """Return the kind of a file that is no UTF-8 text by its first bytes; None for text."""
     for magic, kind in _MAGIC:
         if content.startswith(magic):
             return kind
-    return of_text(content.decode("utf-8", errors="replace"))
+    if _is_utf_16(content):
+        return _UTF_16
+    text = content.decode("utf-8", errors="replace")
+    return _NO_TEXT if text.count("\ufffd") > _MAX_INVALID * len(text) else None
+
+
+def _is_utf_16(content: bytes) -> bool:
+    """Return whether every second byte is zero, as in UTF-16 of most scripts without its mark."""
+    pairs = len(content) // 2
+    zeros = content[0 : 2 * pairs : 2].count(0), content[1 : 2 * pairs : 2].count(0)
+    # A log that was emptied while it was written begins with zeros only.
+    return pairs > 0 and max(zeros) > _MIN_ZEROS * pairs and min(zeros) < pairs // 10 + 1
 
 
 def of_text(text: str) -> Kind | None:

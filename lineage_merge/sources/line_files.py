@@ -6,7 +6,7 @@ from math import ceil
 from typing import NamedTuple, TypeVar
 
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.infra.storage import Slice, StoredFile, find_files, read_beginning, read_line_blocks
+from lineage_merge.infra.storage import Slice, StoredFile, find_files, read_beginning, read_line_blocks, shown
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.naming import redact
@@ -108,11 +108,18 @@ class LineBlock(NamedTuple):
 
 
 def blocks(part: Slice) -> Iterator[LineBlock]:
-    """Yield the lines of a slice in blocks."""
+    """Yield the lines of a slice in blocks. Raises `DocumentError` if its file is no UTF-8 text."""
     number = 1
     for offset, lines in read_line_blocks(part):
+        if not offset and (kind := document_kind.binary_kind(_beginning(lines))):
+            raise DocumentError(shown(part.location), "", str(kind))
         yield LineBlock(part, number, offset, lines)
         number += len(lines)
+
+
+def _beginning(lines: list[bytes]) -> bytes:
+    """Return the first lines, at most as many bytes as kinds of files are recognized by."""
+    return b"".join(islice(lines, _TESTED_LINES))[:_RECOGNIZED_BYTES]
 
 
 def numbered(part: Slice) -> Iterator[tuple[str, bytes]]:

@@ -79,7 +79,7 @@ def test_no_request_runs_a_script(
 @pytest.mark.parametrize("name", ["g.V().count()", "g.inject(1)"])
 def test_a_session_is_refused_because_it_has_an_engine_of_its_own(server: EmbeddedServer, name: str) -> None:
     arguments = {"gremlin": name, "aliases": {"g": "g"}, "session": "1", "language": "gremlin-lang"}
-    with pytest.raises(GremlinServerError, match="no scripts and no sessions"):
+    with pytest.raises(GremlinServerError, match="no scripts, no sessions"):
         submitted(server, RequestMessage("session", "eval", arguments))
 
 
@@ -96,6 +96,18 @@ def test_a_lambda_in_a_traversal_is_refused(server: EmbeddedServer) -> None:
         for request in (ask, nested):
             with pytest.raises(GremlinServerError, match="without lambdas"):
                 request(g, "x -> 'id'.execute().text")
+
+
+def test_no_request_reads_or_writes_files(server: EmbeddedServer, tmp_path: Path) -> None:
+    file = tmp_path / "graph.json"
+    with connected(server.url) as g:
+        for request in (g.io(str(file)).write(), g.io(str(file)).read(), g.with_("x").io(str(file)).write()):
+            with pytest.raises(GremlinServerError, match="no step io"):
+                request.iterate()
+    with pytest.raises(GremlinServerError):
+        submitted(server, f"g.io('{file}').write().iterate()")
+
+    assert not file.exists()
 
 
 def test_text_without_a_language_is_read_by_the_grammar(server: EmbeddedServer) -> None:

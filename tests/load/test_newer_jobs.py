@@ -60,6 +60,14 @@ def test_of_jobs_without_a_manifest_the_newest_run_decides() -> None:
     assert change(RUN, last_run_at=60) == ("changed", {"last_run_at"})
 
 
+def test_a_stored_time_ahead_of_the_clock_blocks_no_later_merge() -> None:
+    ahead = 32_000_000_000_000
+    written = {"last_run_at", "status"}
+    assert change({**RUN, "last_run_at": ahead}, last_run_at=60, status="failed") == ("changed", written)
+    dbt = change({"described_at": ahead, **RUN}, described_at=70, last_run_at=60, status="failed")
+    assert dbt == ("changed", {"described_at", *written})
+
+
 @pytest.mark.parametrize(
     ("node", "order"),
     [

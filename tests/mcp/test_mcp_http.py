@@ -1,7 +1,9 @@
 """Access over HTTP: only with the token, only under a name of this machine, only on loopback."""
 
+import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx2
@@ -87,6 +89,16 @@ def test_only_names_of_this_machine_with_its_port_are_accepted(server: HttpServe
         assert status(server, Host=host) == 421
     for origin in ("http://evil.example", f"http://evil.example:{port}", "null", f"https://localhost:{port}"):
         assert status(server, Origin=origin) == 403
+
+
+def test_connections_without_a_request_block_no_client(server: HttpServer) -> None:
+    address = httpx2.URL(server.url)
+    with ExitStack() as idle:
+        for _ in range(100):
+            opened = socket.create_connection((address.host, address.port))
+            idle.enter_context(opened).sendall(b"POST /mcp HTTP/1.1\r\n")
+
+        assert answer(server.client(), "downstream", name="a")["total"] == 1
 
 
 def test_large_requests_are_refused(server: HttpServer) -> None:

@@ -39,6 +39,9 @@ HOSTILE = [
     " ",
 ]
 
+# Characters that diagrams replace.
+OBEYED = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+
 
 def hostile(name: str) -> Subgraph:
     """Return two datasets with this name, and a job with this name between them."""
@@ -102,7 +105,11 @@ def test_dot_has_one_statement_per_line_with_any_name(name: str) -> None:
     lines = dot(hostile(name)).splitlines()
     assert (lines[0], lines[-1]) == ("digraph lineage {", "}")
     assert all(LINE_OF_DOT.fullmatch(each) for each in lines[1:-1]), lines
-    shown = re.sub("[\x00-\x08\x0b-\x1f\ud800-\udfff]", "\ufffd", name)
+    shown = re.sub(
+        OBEYED,
+        "\ufffd",
+        name,
+    )
     assert f"{shown}\ntable" in dot_labels(dot(hostile(name)))
 
 
@@ -120,7 +127,11 @@ def test_mermaid_has_one_statement_per_line_with_any_name(name: str) -> None:
     assert (lines[0], lines[-1]) == ("flowchart LR", "")
     assert len(lines) == 5
     assert all(LINE_OF_MERMAID.fullmatch(each) for each in lines[1:-1]), lines
-    shown = re.sub("[\x00-\x08\x0b-\x1f\ud800-\udfff]", "\ufffd", name).replace("\n", " ")
+    shown = re.sub(
+        OBEYED,
+        "\ufffd",
+        name,
+    ).replace("\n", " ")
     assert mermaid_text(lines[1].partition('"')[2].rpartition('"')[0]) == shown
 
 

@@ -42,6 +42,17 @@ def test_a_batch_is_copied_once_however_many_documents_it_has(
     assert len(body) // 2 < CountedText.copied < 2 * len(body)
 
 
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e400"])
+def test_numbers_that_json_lacks_are_rejected(number: str) -> None:
+    valid = json.dumps(run_event(1)), json.dumps(event(1))
+    one, several = (text.replace("{", f'{{"x": {number}, ', 1).encode() for text in valid)
+
+    with pytest.raises(DocumentError, match=r"not JSON: -?(nan|inf) is no number"):
+        documents.openlineage(one)
+    with pytest.raises(DocumentError, match=r"not JSON: -?(nan|inf) is no number"):
+        documents.events(b"[" + several + b"]", "1.2")
+
+
 HALVES = [
     r"\ud800",
     r"\uDFFF",

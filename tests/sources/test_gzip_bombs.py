@@ -148,6 +148,20 @@ def test_a_packed_bomb_of_short_lines_ends_at_the_limit_of_ratio(
     assert 10 * sum(read) < UNPACKED
 
 
+def test_a_packed_bomb_of_empty_lines_ends_like_one_of_long_lines(tmp_path: Path) -> None:
+    file = tmp_path / "events.jsonl.gz"
+    file.write_bytes(gzip.compress(b"{}\n") + gzip.compress(b"\n" * (16 * MEGABYTE)) * 8)
+    counts: list[int] = []
+
+    def count_all() -> None:
+        counts.extend(len(lines) for _, lines in storage.read_line_blocks(part(str(file))))
+
+    with pytest.raises(DocumentError, match=RATIO):
+        count_all()
+
+    assert sum(counts) < 4 * MEGABYTE
+
+
 def test_a_document_of_hive_over_endless_lines_is_cut_off(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, memory: Callable[[], int]
 ) -> None:

@@ -41,8 +41,8 @@ import java.util.concurrent.ExecutorService
 import java.util.concurrent.TimeUnit
 import org.apache.tinkerpop.gremlin.jsr223.GremlinScriptEngineFactory
 import org.apache.tinkerpop.gremlin.jsr223.GremlinScriptEngineManager
-import org.apache.tinkerpop.gremlin.process.traversal.AnonymousTraversalSource
 import org.apache.tinkerpop.gremlin.process.traversal.Bytecode
+import org.apache.tinkerpop.gremlin.process.traversal.dsl.graph.GraphTraversal
 import org.apache.tinkerpop.gremlin.process.traversal.dsl.graph.GraphTraversalSource
 import org.apache.tinkerpop.gremlin.process.traversal.util.BytecodeHelper
 import org.apache.tinkerpop.gremlin.server.Settings
@@ -77,7 +77,7 @@ class gremlin_server {
         EventLoopGroup workers = new NioEventLoopGroup(settings.threadPoolWorker)
         ServerGremlinExecutor executor = new ServerGremlinExecutor(settings, null, workers)
         Graph graph = executor.graphManager.getGraph('graph')
-        GraphTraversalSource g = AnonymousTraversalSource.traversal().withEmbedded(graph)
+        GraphTraversalSource g = new SourceWithoutFiles(graph)
         executor.graphManager.putTraversalSource('g', g)
         bind(g, executor.gremlinExecutor.scriptEngineManager)
         OpLoader.init(settings)
@@ -300,6 +300,19 @@ class HandshakeCheck extends ChannelInboundHandlerAdapter {
     }
 }
 
+/** Traversals without the step `io`, which reads and writes any file of this user. */
+@CompileStatic
+class SourceWithoutFiles extends GraphTraversalSource {
+    SourceWithoutFiles(Graph graph) {
+        super(graph)
+    }
+
+    @Override
+    <S> GraphTraversal<S, S> io(String file) {
+        throw new IllegalArgumentException('the step io reads and writes files: not on this server')
+    }
+}
+
 /** Lets through what needs no script engine; text without a language is gremlin-lang, as in Neptune. */
 @CompileStatic
 @POJO
@@ -329,7 +342,7 @@ class TraversalsOnly extends ChannelInboundHandlerAdapter {
         } else {
             context.writeAndFlush(ResponseMessage.build(request)
                 .code(ResponseStatusCode.REQUEST_ERROR_INVALID_REQUEST_ARGUMENTS)
-                .statusMessage('refused: this server takes bytecode without lambdas and gremlin-lang, no scripts and no sessions')
+                .statusMessage('refused: this server takes bytecode without lambdas and gremlin-lang, no scripts, no sessions and no step io')
                 .create())
         }
     }
@@ -342,7 +355,8 @@ class TraversalsOnly extends ChannelInboundHandlerAdapter {
     private static boolean isTraversal(RequestMessage request) {
         Object gremlin = request.args.get(Tokens.ARGS_GREMLIN)
         return request.processor == 'traversal' && request.op == Tokens.OPS_BYTECODE &&
-            gremlin instanceof Bytecode && !BytecodeHelper.getLambdaLanguage((Bytecode) gremlin).isPresent()
+            gremlin instanceof Bytecode && !BytecodeHelper.getLambdaLanguage((Bytecode) gremlin).isPresent() &&
+            !((Bytecode) gremlin).stepInstructions.any { Bytecode.Instruction step -> step.operator == 'io' }
     }
 
     private static boolean isText(RequestMessage request) {

@@ -24,6 +24,7 @@ from lineage_merge.graph_format.schema import (
     Property,
 )
 from lineage_merge.model.errors import IntermediateError
+from lineage_merge.model.times import latest_credible
 
 # Neptune counts a label, and each property, as a record. A record takes one step and an element one more, so
 # 200 records stay far below the 1,500 steps at which servers run out of stack.
@@ -38,13 +39,19 @@ _ON_VERTICES = {item.name: item for item in (_ENVIRONMENT, *NODE_PROPERTIES) if 
 _ON_EDGES = {item.name: item for item in (_ENVIRONMENT, _DAG, *EDGE_PROPERTIES) if item.name != FIRST_SEEN}
 
 
+def has_later(name: str, at: int) -> GraphTraversal:
+    """Return the filter of elements with a property that is later (`times.is_later`) than `at`."""
+    later: GraphTraversal = __.has(name, P.gt(long(at))).has(name, P.lte(long(latest_credible())))
+    return later
+
+
 @dataclass(frozen=True, slots=True)
 class VertexUpsert:
     """A vertex, created or matched by its id, with values to set (`single`) or add (`sets`).
 
     With `unless_newer` (a property's name and value), single values are only set if the stored value of that
-    property is not greater: a later run of the job may have been merged since the comparison. `created`:
-    single values that only a new vertex gets.
+    property is not later (`times.is_later`): a later run of the job may have been merged since the
+    comparison. `created`: single values that only a new vertex gets.
     """
 
     id: str
@@ -85,7 +92,7 @@ class VertexUpsert:
         if self.unless_newer is None:
             return [["property", Cardinality.single, key, value] for key, value in self.single]
         key, value = self.unless_newer
-        traversal: GraphTraversal = __.not_(__.has(key, P.gt(value)))
+        traversal: GraphTraversal = __.not_(has_later(key, value))
         for key, value in self.single:
             traversal = traversal.property(Cardinality.single, key, value)
         return [["sideEffect", traversal.bytecode]]

@@ -53,6 +53,7 @@ from lineage_merge.load.neptune_bulk import loader_jobs
 from lineage_merge.load.neptune_bulk.api import Loader
 from lineage_merge.load.neptune_bulk.loader_jobs import LoadFolder
 from lineage_merge.model.errors import BulkLoadFailed, ConfigError, GraphRejected, SourceError, SourceMissing
+from lineage_merge.model.times import is_later
 
 _SCHEMES = {"ws": ("http", 80), "wss": ("https", 443)}
 
@@ -268,7 +269,7 @@ def _outdated(endpoint: Endpoint, rows: Iterable[_JobRun]) -> Iterator[str]:
             for name in ("described_at", "last_run_at"):
                 known = {row.id: row.at for row in batch if row.name == name}
                 for stored in execute(partial(last_runs, ids=list(known), name=name)) if known else ():
-                    if stored["at"] > known[stored["id"]]:
+                    if is_later(stored["at"], known[stored["id"]]):
                         yield stored["id"]
                         return
 

@@ -15,6 +15,7 @@ from lineage_merge.load.load_plan import COLUMN_EDGE_LABELS, Comparison
 from lineage_merge.load.stored_elements import StoredVertex
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
+from lineage_merge.model.times import is_later
 from lineage_merge.sources.dbt.jobs import JOB_TYPE, project_of
 
 
@@ -111,8 +112,8 @@ def _is_newer(stored: _Times, incoming: _Times | None) -> bool:
     if incoming is None:
         return bool(stored[1])
     if incoming[0] and stored[0]:
-        return stored[0] > incoming[0]
-    return stored[1] > max(incoming)
+        return is_later(stored[0], incoming[0])
+    return is_later(stored[1], max(incoming))
 
 
 class UnmatchedEdge(NamedTuple):

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P
-from gremlin_python.statics import long
 
 from lineage_merge.graph_format.schema import COUNTED, EDGE_KEYS, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows
@@ -160,7 +159,7 @@ def drop_own_values(
 
 def drop_run_properties(g: GraphTraversalSource, job: str, names: list[str], at: int) -> GraphTraversal:
     """Drop properties of a job, unless a later run has been merged since."""
-    return g.V(job).not_(__.has("last_run_at", P.gt(long(at)))).properties(*names).drop()
+    return g.V(job).not_(upserts.has_later("last_run_at", at)).properties(*names).drop()
 
 
 def _repair(environment: str, dag_name: str, endpoint: Endpoint, interim: Iterable[StoredEdge]) -> None:

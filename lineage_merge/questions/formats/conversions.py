@@ -1,6 +1,7 @@
 """Conversions of answers: to JSON for scripts, and to pandas and networkx, which are optional."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -37,8 +38,13 @@ def as_json(graph: Subgraph) -> dict[str, Any]:
 
 
 def json_text(values: Mapping[str, Any]) -> str:
-    """Return JSON text, without escaping non-ASCII characters."""
-    return json.dumps(values, indent=2, ensure_ascii=False)
+    """Return JSON text; of other characters than ASCII only those are escaped that a terminal obeys."""
+    text = json.dumps(values, indent=2, ensure_ascii=False)
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+# Control characters that JSON does not escape, and those that change the direction of what follows.
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def _plain(properties: Mapping[str, Any]) -> dict[str, Any]:

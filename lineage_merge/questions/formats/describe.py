@@ -46,7 +46,9 @@ def transformation(edge: Edge) -> str:
 
 
 # Including those that change the direction of text.
-_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def one_line(text: str) -> str:

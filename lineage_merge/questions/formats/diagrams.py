@@ -20,7 +20,10 @@ _ARROWS = {"influences": "-.->", "has_column": "---", "writes": "-.->"}
 # Characters to escape as #35; (by number): they would end a text, begin HTML, an entity or a directive, or be
 # Markdown (an underscore only at the edge of a word).
 _SPECIAL = re.compile(r"""["#<>&`|%*~\\{}\[\]$;]|(?<![^\W_])_+|_+(?![^\W_])|^\s*(?:[-+]|\d+[.)])(?=\s)""")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+# Control characters, also of the second set, and those that change the direction of what follows.
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 def mermaid(graph: Subgraph) -> str:

@@ -7,7 +7,7 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.sources import line_files
 from lineage_merge.sources.capture.source import LINES, Capture
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines, validity
-from lineage_merge.sources.spline.agent.messages import check_message, messages
+from lineage_merge.sources.spline.agent.messages import check_message, event_times, messages
 
 FILES = "capture files"
 _INSTALL = (
@@ -17,12 +17,18 @@ _INSTALL = (
 
 def _examine(capture: Capture) -> Iterator[Diagnosis]:
     """Check the files of each location, and the last one for a plan or an event."""
-    return examine_lines(FILES, "capture.files", capture.files, _inspect, _INSTALL, LINES)
+    return examine_lines(
+        FILES, "capture.files", capture.files, _inspect, _INSTALL, LINES, times_of=_event_times
+    )
 
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
     """Return whether there is a valid message, else the problem of the first one."""
     return validity(messages(line_files.numbered(part)), check_message)
+
+
+def _event_times(part: Slice) -> Iterator[int]:
+    return event_times(line_files.until_damage(messages(line_files.numbered(part))))
 
 
 CHECKS = (SourceCheck(FILES, _examine),)

@@ -16,7 +16,7 @@ _HOOK = "set hive.exec.post.hooks=org.apache.hadoop.hive.ql.hooks.LineageLogger,
 
 def _examine(hive: Hive) -> Iterator[Diagnosis]:
     """Check the files of each location, and the last one for a line with lineage."""
-    return examine_lines(LOG, "hive.log", hive.log, _inspect, _HOOK, LINEAGE)
+    return examine_lines(LOG, "hive.log", hive.log, _inspect, _HOOK, LINEAGE, times_of=_times)
 
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
@@ -27,6 +27,13 @@ def _inspect(part: Slice) -> tuple[bool, Problem | None]:
 def _problem(document: Found) -> Problem | None:
     query = read_query(document)
     return query if isinstance(query, Problem) else None
+
+
+def _times(part: Slice) -> Iterator[int]:
+    for found in line_files.until_damage(documents(line_files.numbered(part))):
+        query = found if isinstance(found, Problem) else read_query(found)
+        if not isinstance(query, Problem) and query.at is not None:
+            yield query.at
 
 
 CHECKS = (SourceCheck(LOG, _examine),)

@@ -19,6 +19,7 @@ from lineage_merge.infra.storage import Slice, read_lines
 from lineage_merge.model.elements import Count, JobKey, Problem
 from lineage_merge.model.errors import SourceError
 from lineage_merge.model.records import AliasRecord, Record
+from lineage_merge.model.times import latest_credible
 from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import Query, read_checked, read_query, uses_ids
@@ -144,7 +145,8 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
     by_key = logged.filter(lambda entry: entry.key is not None).map(lambda entry: (entry.key, entry))
     queries = by_key.combine(lambda entry: entry, _first, _first).map(lambda pair: pair[1]).cache()
     writes = queries.flat_map(lambda query: write_rows(_query(query), context)).cache()
-    number = _total_counts(writes.map_partitions(_query_counts).collect())
+    latest = latest_credible()
+    number = _total_counts(writes.map_partitions(partial(_query_counts, latest)).collect())
     if not number.queries and parts and logged.is_empty():
         nothing = line_files.nothing_found("Hive", "log", "lineage", parts, LINEAGE)
         notices = (*notices, nothing)
@@ -155,7 +157,8 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
         )
         notices = (*notices, *unmatched_patterns.problems(patterns, names))
     dated = writes.map(partial(_dated, newest=number.newest or 0))
-    events = run_selection.within_lookback(dated, hive.runs, hive.lookback).cache()
+    events = run_selection.within_lookback(dated, hive.runs, hive.lookback, latest).cache()
+    ahead = run_selection.future_problems(dated, latest, "Hive", "timestamp")
     selected = run_selection.select_writes(_not_overwritten(events, hive), hive.runs)
     translated = _translated(queries, selected, context)
     if hive.warehouse:
@@ -168,6 +171,7 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
             translated,
             job_records(by_run, selected, context.resolver),
             logged.map_partitions(lambda rows: context.resolver.records(_problems(rows))),
+            ahead.map_partitions(resolver.records),
             engine.rows(resolver.records([*_counted(number), *notices]), 1),
         ]
     )
@@ -209,13 +213,16 @@ def _problems(rows: Iterable[Logged]) -> Iterator[Problem]:
             yield Problem(*json.loads(row.problem))
 
 
-def _query_counts(writes: Iterable[Write]) -> Iterator[_QueryCounts]:
-    """Count the queries of a partition, which holds all writes of each of its queries."""
+def _query_counts(latest: int, writes: Iterable[Write]) -> Iterator[_QueryCounts]:
+    """Count the queries of a partition, which holds all writes of each of its queries.
+
+    The newest time is at most `latest`.
+    """
     events = [write.event for write in writes]
     yield _QueryCounts(
         len({event.key for event in events}),
         len({event.key for event in events if event.plan is not None and event.at is None}),
-        largest(event.at for event in events),
+        largest(event.at for event in events if event.at is not None and event.at <= latest),
     )
 
 

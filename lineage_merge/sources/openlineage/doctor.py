@@ -7,6 +7,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines
 from lineage_merge.sources.openlineage import files, source
+from lineage_merge.sources.openlineage.documents import moment
 from lineage_merge.sources.openlineage.source import OpenLineage
 
 EVENTS = "OpenLineage"
@@ -24,6 +25,7 @@ def _examine(openlineage: OpenLineage) -> Iterator[Diagnosis]:
         _TRANSPORT,
         source.EVENTS,
         files.find,
+        _times,
     )
 
 
@@ -32,6 +34,10 @@ def _inspect(part: Slice) -> tuple[bool, Problem | None]:
     events = list(islice(files.events(part), _EVENTS))
     broken = (problem for problem in events if isinstance(problem, Problem) and problem.kind == "rejected")
     return any(not isinstance(event, Problem) for event in events), next(broken, None)
+
+
+def _times(part: Slice) -> Iterator[int]:
+    return (moment(event.document) for event in files.events(part) if not isinstance(event, Problem))
 
 
 CHECKS = (SourceCheck(EVENTS, _examine),)

@@ -103,6 +103,8 @@ def _inside(document: object, depth: int) -> Iterator[Document]:
                     yield from _inside(object_, depth - 1)
 
 
+# The replacement of invalid UTF-8, in JSON.
+_REPLACED = "\\ufffd"
 # Files without events that are found in the same folders.
 _NO_EVENTS = (".parquet", ".md", ".py", ".jar", ".crc", ".zip", ".tmp")
 
@@ -146,7 +148,15 @@ def events(part: Slice) -> Iterator[Event | Problem]:
 def _lines(part: Slice) -> Iterator[Event | Problem]:
     for location, line in line_files.numbered(part):
         # Logs contain any bytes: invalid UTF-8 must not affect the events around it.
-        yield from events_of_line(line.decode("utf-8", errors="replace"), location)
+        try:
+            text, at = line.decode("utf-8"), -1
+        except UnicodeDecodeError as error:
+            text, at = line.decode("utf-8", errors="replace"), error.start
+        for found in events_of_line(text, location):
+            if at >= 0 and isinstance(found, Event) and _REPLACED in json.dumps(found.document):
+                yield Problem("rejected", location, "", f"not UTF-8 text (byte {at} of the line)")
+            else:
+                yield found
 
 
 def _json_file(part: Slice) -> Iterator[Event | Problem]:

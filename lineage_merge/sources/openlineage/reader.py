@@ -14,6 +14,7 @@ from lineage_merge.infra.document_decoder import loads
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.records import Record
+from lineage_merge.model.times import latest_credible
 from lineage_merge.sources.openlineage import files, notices
 from lineage_merge.sources.openlineage.events import Context, number_of, run_of, run_rows, without_nested
 from lineage_merge.sources.openlineage.jobs import job_of
@@ -52,7 +53,10 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     rows: Rows[Any] = runs.flat_map(lambda subject: run_rows(context.named(subject.run()), context)).cache()
     events: Rows[EventRow] = rows.filter(lambda row: isinstance(row, EventRow))
     without_writes = rows.filter(lambda row: isinstance(row, Count))
-    events = run_selection.within_lookback(without_nested(events).cache(), settings.runs, settings.lookback)
+    latest = latest_credible()
+    writes = without_nested(events).cache()
+    events = run_selection.within_lookback(writes, settings.runs, settings.lookback, latest)
+    ahead = run_selection.future_problems(writes, latest, "OpenLineage", "eventTime")
     written = events.filter(lambda event: event.target is not None)
     selected = run_selection.select_writes(written, settings.runs)
     by_run: Rows[tuple[str, Any]] = runs.map(lambda subject: (subject.subject, subject))
@@ -75,6 +79,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
             subjects.filter(lambda subject: subject.kind != RUN).map_partitions(static_records),
             job_records(events, selected, resolver),
             without_writes.map_partitions(resolver.records),
+            ahead.map_partitions(resolver.records),
             unnamed.flat_map(lambda problem: resolver.records([problem])),
             engine.rows(resolver.records(notes), 1),
         ]

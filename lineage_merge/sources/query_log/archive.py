@@ -21,6 +21,8 @@ from lineage_merge.sources.query_log.archive_layout import (
     due_intervals,
     gaps,
     intervals_of,
+    latest_end,
+    until,
 )
 from lineage_merge.sources.query_log.redshift_views import HISTORY, OWN_COMMENT
 from lineage_merge.sources.query_log.settings import QueryLog, archive_folder, check_archive
@@ -97,8 +99,8 @@ def due(log: QueryLog, now: datetime) -> list[Interval]:
 
 
 def completed(log: QueryLog) -> list[Interval]:
-    """Return the complete intervals of a folder. Raises `SourceError`."""
-    return intervals_of(storage.children(f"{log.path}/{MARKERS}"))
+    """Return the complete intervals of a folder, without those ahead of the clock. Raises `SourceError`."""
+    return until(intervals_of(storage.children(f"{log.path}/{MARKERS}")), latest_end())
 
 
 def statements(log: QueryLog, intervals: Sequence[Interval]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from lineage_merge.infra.storage import StoredFile
+from lineage_merge.model.times import EPOCH, latest_credible
 
 # System views keep seven days.
 RETENTION = timedelta(days=7)
@@ -52,6 +53,16 @@ def parse_interval(name: str) -> Interval | None:
 def intervals_of(names: Iterable[str]) -> list[Interval]:
     """Return the intervals among the names of a folder's entries, sorted."""
     return sorted(interval for name in names if (interval := parse_interval(name)))
+
+
+def latest_end() -> datetime:
+    """Return the latest credible end of an interval."""
+    return EPOCH + timedelta(milliseconds=latest_credible())
+
+
+def until(intervals: Iterable[Interval], latest: datetime) -> list[Interval]:
+    """Return the intervals that end at `latest` or before, sorted; others have wrong names."""
+    return sorted(interval for interval in intervals if interval.end <= latest)
 
 
 def due_intervals(
@@ -98,10 +109,13 @@ def is_marker(file: StoredFile) -> bool:
     return folder.endswith(f"/{MARKERS}") and parse_interval(name) is not None
 
 
-def recent_files(files: Sequence[StoredFile], lookback: timedelta) -> list[StoredFile]:
-    """Return the files without those of intervals that ended more than `lookback` before the newest one."""
+def recent_files(files: Sequence[StoredFile], lookback: timedelta, latest: datetime) -> list[StoredFile]:
+    """Return the files without those of intervals that ended more than `lookback` before the newest one.
+
+    The newest one is that of those that ended at `latest` or before.
+    """
     dated = [(file, interval_of(file)) for file in files]
-    ends = [interval.end for _, interval in dated if interval]
+    ends = [interval.end for _, interval in dated if interval and interval.end <= latest]
     oldest = max(ends) - lookback if ends else None
     return [file for file, interval in dated if oldest is None or interval is None or interval.end > oldest]
 

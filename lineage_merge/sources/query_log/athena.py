@@ -23,6 +23,7 @@ from lineage_merge.sources.query_log.log_rows import (
     LogRows,
     Prepare,
     batches,
+    latest_time,
     of_kind,
     started_of,
 )
@@ -51,7 +52,7 @@ def read(engine: Engine, log: QueryLog, users: Users) -> LogRows:
     )
     read = (
         statements.map_partitions(Prepare(log.dialect, users))
-        .map_partitions(partial(batches, KINDS, started_of))
+        .map_partitions(partial(batches, KINDS, started_of, latest_time()))
         .cache()
     )
     return LogRows(

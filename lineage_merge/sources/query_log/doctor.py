@@ -1,23 +1,36 @@
 """Checks of query logs without Spark: their files or their API, and what the user may see; their size."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 
+from lineage_merge.infra.storage import Slice, StoredFile
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError
 from lineage_merge.sources import line_files
-from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, fix_for, ok, warning
+from lineage_merge.sources.diagnosis import (
+    Diagnosis,
+    SourceCheck,
+    ahead_warning,
+    failed,
+    fix_for,
+    future_times,
+    ok,
+    warning,
+)
 from lineage_merge.sources.query_log import archive, data_api, redshift
 from lineage_merge.sources.query_log.archive import GRANT
 from lineage_merge.sources.query_log.archive_layout import RETENTION
 from lineage_merge.sources.query_log.redshift_views import (
     CATALOG_VIEWS,
+    HISTORY,
     TRANSACTIONS,
+    Keyed,
     MissingColumn,
     read_row,
 )
 from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.query_log.statement import LoggedStatement
 from lineage_merge.sources.query_log.statement_file import read_line
 from lineage_merge.sources.query_log.table_files import rows_of
 from lineage_merge.sources.sql.files import check_dialect
@@ -44,7 +57,7 @@ def _examine(logs: Sequence[QueryLog]) -> Iterator[Diagnosis]:
 
 def _of_log(log: QueryLog) -> Iterator[Diagnosis]:
     if log.format == "statements":
-        yield _statements(log)
+        yield from _statements(log)
     elif log.path:
         if log.archive:
             yield _reachable(log)
@@ -92,19 +105,49 @@ def _of_archive(log: QueryLog, now: datetime) -> Iterator[Diagnosis]:
         yield ok(LOG, until)
 
 
-def _statements(log: QueryLog) -> Diagnosis:
+def _statements(log: QueryLog) -> Iterator[Diagnosis]:
     parts = line_files.find([log.path])
+    if ahead := future_times(parts, _times):
+        yield ahead_warning(LOG, str(log), ahead)
     for location, line in islice(line_files.numbered(parts[0]), _TESTED_ROWS):
         for row in read_line(line, location):
             if isinstance(row, Problem):
                 what = f"{row.document}: {row.field}: {row.message}"
-                return warning(LOG, what, "correct the line; a run skips it")
-    return ok(LOG, f"{log}: {len(parts)} files of statements")
+                yield warning(LOG, what, "correct the line; a run skips it")
+                return
+    yield ok(LOG, f"{log}: {len(parts)} files of statements")
+
+
+def _times(part: Slice) -> Iterator[int]:
+    for found in line_files.until_damage(line_files.numbered(part)):
+        if not isinstance(found, Problem):
+            location, line = found
+            yield from _started(read_line(line, location))
+
+
+def _started(rows: Iterable[object]) -> Iterator[int]:
+    """Yield the times of statements in ms since 1970."""
+    for row in rows:
+        statement = row.part if isinstance(row, Keyed) else row
+        if isinstance(statement, LoggedStatement):
+            yield statement.started // 1000
+
+
+def _times_of_views(part: Slice) -> Iterator[int]:
+    for _, row in rows_of(StoredFile(part.location, part.end)):
+        try:
+            yield from _started(read_row(HISTORY, row))
+        except MissingColumn:
+            return
 
 
 def _views(log: QueryLog) -> Iterator[Diagnosis]:
     files = redshift.files_of(log)
     views = {view_file.view for view_file in files}
+    history = [view_file.file for view_file in files if view_file.view == HISTORY]
+    parts = [Slice(file.location, 0, file.size) for file in history]
+    if ahead := future_times(parts, _times_of_views):
+        yield ahead_warning(LOG, str(log), ahead)
     for view in sorted(views):
         first = next(view_file.file for view_file in files if view_file.view == view)
         try:

@@ -47,7 +47,7 @@ def _properties(run: Run, framework: str) -> dict[str, Scalar]:
     known: dict[str, Scalar | None] = {
         "framework": framework or None,
         "last_run_id": run.id,
-        "last_run_at": run.ended,
+        "last_run_at": run.ended or None,
         "duration_ms": run.duration_ms,
         "rows_written": run.rows,
         "status": "failed" if run.failed else "succeeded",

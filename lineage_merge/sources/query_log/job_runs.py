@@ -11,7 +11,7 @@ _DEFAULT_LABELS = frozenset({"", "default", "unset"})
 
 
 class Run(NamedTuple):
-    """A run of a job; times in ms. `started` and `id` order the runs of a job."""
+    """A run of a job; times in ms, 0 if unknown. `started` and `id` order the runs of a job."""
 
     started: int = 0
     id: str = ""

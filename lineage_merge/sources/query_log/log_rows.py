@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.elements import Problem
+from lineage_merge.model.times import latest_credible
 from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
 from lineage_merge.sources.query_log.statement import LoggedStatement, Prepared, Template
 from lineage_merge.sources.query_log.templates import Templates, statements_in
@@ -19,10 +20,14 @@ _BATCH = 2000
 
 
 class Extent(NamedTuple):
-    """The times of the first and the last statement (microseconds since 1970)."""
+    """The times of the first and the last statement (microseconds since 1970), without wrong ones.
 
-    first: int
-    last: int
+    `ahead`: the number of statements with a later time than is credible, and the earliest of these times.
+    """
+
+    first: int | None = None
+    last: int | None = None
+    ahead: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,32 +90,41 @@ class Batch(NamedTuple):
 
 
 def batches(
-    kind_of: Mapping[type, str], started_of: Callable[[Any], int | None], rows: Iterable[Any]
+    kind_of: Mapping[type, str], started_of: Callable[[Any], int | None], latest: int, rows: Iterable[Any]
 ) -> Iterator[Batch]:
     """Yield batches of rows by the kinds of their types, and the extent of the statements.
 
-    `started_of`: the time of a row that is a statement.
+    `started_of`: the time of a row that is a statement. Times after `latest` are wrong.
     """
     waiting: dict[str, list[Any]] = {kind: [] for kind in (*kind_of.values(), EXTENT)}
-    extent: Extent | None = None
+    first = last = None
+    number, earliest = 0, 0
     for row in rows:
         started = started_of(row)
-        if started is not None:
-            if extent is None:
-                extent = Extent(started, started)
-            elif not extent.first <= started <= extent.last:
-                extent = Extent(min(extent.first, started), max(extent.last, started))
+        if started is None:
+            pass
+        elif started > latest:
+            number, earliest = number + 1, min(earliest or started, started)
+        elif first is None or last is None:
+            first = last = started
+        elif not first <= started <= last:
+            first, last = min(first, started), max(last, started)
         kind = kind_of[type(row)]
         batch_rows = waiting[kind]
         batch_rows.append(row)
         if len(batch_rows) == _BATCH:
             yield Batch(kind, pickle.dumps(batch_rows, pickle.HIGHEST_PROTOCOL))
             batch_rows.clear()
-    if extent is not None:
-        waiting[EXTENT] = [extent]
+    if number or first is not None:
+        waiting[EXTENT] = [Extent(first, last, (number, earliest))]
     for kind, batch_rows in waiting.items():
         if batch_rows:
             yield Batch(kind, pickle.dumps(batch_rows, pickle.HIGHEST_PROTOCOL))
+
+
+def latest_time() -> int:
+    """Return the latest credible time in microseconds since 1970."""
+    return latest_credible() * 1000
 
 
 def started_of(row: Any) -> int | None:

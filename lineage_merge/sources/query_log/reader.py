@@ -16,6 +16,7 @@ from lineage_merge.model.errors import SourceError
 from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
 from lineage_merge.sources.dbt.reader import model_jobs
+from lineage_merge.sources.future_times import future_problem
 from lineage_merge.sources.query_log import redshift
 from lineage_merge.sources.query_log.catalog import Catalog, ExternalTable, catalog_of
 from lineage_merge.sources.query_log.dbt_jobs import DbtJobs, dbt_jobs_of
@@ -38,6 +39,7 @@ from lineage_merge.sources.query_log.log_rows import (
     LogRows,
     Prepare,
     batches,
+    latest_time,
     of_kind,
     started_of,
 )
@@ -64,6 +66,7 @@ from lineage_merge.sources.query_log.usage import (
 )
 from lineage_merge.sources.query_log.users import Users, users_of
 from lineage_merge.sources.query_log.view_units import outdated_views, view_units
+from lineage_merge.sources.runs.events import largest, smallest
 from lineage_merge.sources.source import Resolver
 
 _MS = 1000
@@ -128,7 +131,7 @@ def _statement_files(engine: Engine, log: QueryLog, users: Users) -> LogRows:
         line_files.parallel(engine, parts)
         .flat_map(_lines)
         .map_partitions(Prepare(log.dialect, users))
-        .map_partitions(partial(batches, KINDS, started_of))
+        .map_partitions(partial(batches, KINDS, started_of, latest_time()))
         .cache()
     )
     return LogRows(
@@ -159,7 +162,7 @@ def _read(
     log, name = logs[0], ", ".join(map(str, logs))
     rows = open_logs(engine, logs, users)
     extents = rows.extents.collect()
-    newest = max((extent.last for extent in extents), default=0)
+    newest = largest(extent.last for extent in extents) or 0
     since = newest - log.lookback // timedelta(microseconds=1)
     catalog = catalog_of(rows.catalog.collect())
     sessions = _sessions(engine, log, rows, since, catalog, users)
@@ -185,6 +188,11 @@ def _read(
     notices: list[Element] = [*unread_problems(unread.collect(), name)]
     if not extents:
         notices.append(Problem("notice", name, "", "no statements found"))
+    ahead = [extent.ahead for extent in extents if extent.ahead[0]]
+    if ahead:
+        first = min(earliest for _, earliest in ahead) // _MS
+        number = sum(number for number, _ in ahead)
+        notices.append(future_problem(number, "statement", name, "started", first))
     records = engine.union(
         [
             sessions.filter(lambda row: isinstance(row, Count)).map_partitions(resolver.records),
@@ -195,9 +203,9 @@ def _read(
         ]
     )
     counted = usage.filter(lambda row: not isinstance(row, UnreadStatement))
-    if not extents or not log.usage:
+    begin = smallest(extent.first for extent in extents)
+    if begin is None or not log.usage:
         return _LogContent(records, counted, None)
-    begin = min(extent.first for extent in extents)
     observed_from = min(max(begin, since, rows.observed_from), newest)
     period = ObservedLog(log.namespace, observed_from // _MS, newest // _MS)
     return _LogContent(records, counted, period)
@@ -209,7 +217,11 @@ def _sessions(
     """Return the rows of all sessions, of the statements that started at `since` (microseconds) or later."""
     user_schemas = users.schemas({schema for _, schema, _ in (*catalog.columns, *catalog.locations)})
     settings = SessionSettings(
-        log.search_path, user_schemas, counts_reads=log.usage, reads_since=rows.observed_from
+        log.search_path,
+        user_schemas,
+        counts_reads=log.usage,
+        reads_since=rows.observed_from,
+        latest=latest_time(),
     )
     recent = rows.statements.filter(lambda prepared: prepared.statement.started >= since)
     renames = engine.share(renames_of(renames_of_sessions(recent, settings), catalog))

@@ -9,14 +9,18 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import StoredFile, find_files
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
+from lineage_merge.model.times import epoch_ms
 from lineage_merge.naming import redact
+from lineage_merge.sources.future_times import future_problem
 from lineage_merge.sources.query_log.archive_layout import (
     Interval,
     complete_intervals,
     gaps,
     interval_of,
     intervals_lacking,
+    latest_end,
     recent_files,
+    until,
 )
 from lineage_merge.sources.query_log.log_rows import (
     CATALOG,
@@ -28,6 +32,7 @@ from lineage_merge.sources.query_log.log_rows import (
     LogRows,
     Prepare,
     batches,
+    latest_time,
     of_kind,
     started_of,
 )
@@ -88,9 +93,10 @@ def _archived(log: QueryLog) -> tuple[list[ViewFile], list[Interval]]:
             remedy = "run lineage-merge archive-history"
             raise SourceMissing(f"{error.message}: {remedy}", remedy) from None
         raise
-    recent = recent_files(files, log.lookback)
+    latest = latest_end()
+    recent = recent_files(files, log.lookback, latest)
     view_files = [ViewFile(view, file) for file in recent if (view := _view_of(file.location, log.path))]
-    complete = complete_intervals(files)
+    complete = until(complete_intervals(files), latest)
     if not any(view_file.view == HISTORY for view_file in view_files) and not complete:
         raise SourceMissing(
             f"{redact(log.path)}: no files of {HISTORY} found (a folder of this name with CSV or Parquet)"
@@ -114,8 +120,17 @@ def read_files(engine: Engine, log: QueryLog) -> ViewRows:
     transactions = [view_file.file for view_file in files if view_file.view == TRANSACTIONS]
     lacking = intervals_lacking(transactions, history, complete) if transactions else frozenset()
     rows = engine.rows(files, partitions).flat_map(partial(_read_file, lacking))
-    archived = complete or [interval for file in history if (interval := interval_of(file))]
+    named = [interval for file in files if (interval := interval_of(file.file))]
+    latest = latest_end()
+    ahead = sorted({interval for interval in named if interval.end > latest})
+    if ahead:
+        rows = rows.union(engine.rows([_ahead_problem(log, ahead)], 1))
+    archived = complete or until((each for file in history if (each := interval_of(file))), latest)
     return ViewRows(rows, bool(transactions), archived)
+
+
+def _ahead_problem(log: QueryLog, ahead: Sequence[Interval]) -> Problem:
+    return future_problem(len(ahead), "interval", str(log), "archive", epoch_ms(ahead[0].end))
 
 
 def _read_file(without_transactions: frozenset[Interval], view_file: ViewFile) -> Iterator[Any]:
@@ -164,7 +179,7 @@ def assemble(logs: Sequence[ViewRows], dialect: str, users: Users) -> LogRows:
     read: Rows[Batch] = (
         rows.map(partial(_without_users, users))
         .map_partitions(Prepare(dialect, users))
-        .map_partitions(partial(batches, _KINDS, _started_of))
+        .map_partitions(partial(batches, _KINDS, _started_of, latest_time()))
         .cache()
     )
     parts = of_kind(read, _PART).group(lambda keyed: keyed.key, _complete)

@@ -1,5 +1,6 @@
 """Statements of a session in order, with the names and the outcome that each has there. Pure."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -55,13 +56,14 @@ class SessionSettings(NamedTuple):
     """What is the same in all sessions of a log.
 
     `search_path`: that at the beginning. `user_schemas`: the schemas named after users, by their pseudonyms.
-    Reads are counted since `reads_since` (microseconds since 1970).
+    Reads are counted since `reads_since` (microseconds since 1970). Times after `latest` are wrong.
     """
 
     search_path: tuple[str, ...]
     user_schemas: Mapping[str, str]
     counts_reads: bool = True
     reads_since: int = 0
+    latest: int = sys.maxsize
 
 
 def renames_in(statements: Iterable[Prepared], settings: SessionSettings) -> Iterator[AnyRename]:
@@ -160,6 +162,9 @@ def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Itera
         procedure, run, run_started = statement.procedure, statement.run, statement.started
         if call is not None and not procedure:
             procedure, run, run_started = call.procedure, call.statement.id, call.statement.started
+        moment = statement.started, _number(statement.id), 0
+        if max(statement.started, statement.ended) > settings.latest:
+            statement, run_started = _without_future_times(statement, settings.latest), 0
         yield Step(
             statement,
             template,
@@ -171,10 +176,17 @@ def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Itera
             run,
             run_started,
             begins,
-            (statement.started, _number(statement.id), 0),
+            moment,
         )
         if facts.calls:
             calls.append(_Call(statement, facts.calls))
+
+
+def _without_future_times(statement: LoggedStatement, latest: int) -> LoggedStatement:
+    """Return a statement as the oldest one if its time is wrong, as long as nothing if only its end is."""
+    started = statement.started if statement.started <= latest else 0
+    ended = statement.ended if statement.ended <= latest else started + 1  # it did end
+    return statement._replace(started=started, ended=ended)
 
 
 class _Call(NamedTuple):

@@ -47,7 +47,10 @@ def read_session(
     units = [(at, _renamed(unit, steps[at].at, renames)) for at, unit in units_of(steps, reads, renames)]
     runs = runs_of(steps, {at: unit.fingerprint for at, unit in units})
     since = settings.reads_since // _MS
-    recent = (read for read in reads if read[1].last >= since) if settings.counts_reads else ()
+    # 0: its time is unknown.
+    recent = (
+        (read for read in reads if not read[1].last or read[1].last >= since) if settings.counts_reads else ()
+    )
     return SessionResult(_counted(units, steps), runs, counted(recent), len(steps))
 
 

@@ -23,7 +23,11 @@ def _decoder(kind: Literal["statement", "table"]) -> DocumentDecoder:
 
 def read_line(line: bytes, location: str) -> Iterator[LoggedStatement | CatalogRow | Problem]:
     """Yield what a line says, or why it is rejected."""
-    text = line.decode("utf-8", "replace").strip()
+    try:
+        text = line.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        yield Problem("rejected", location, "", f"not UTF-8 text (byte {error.start} of the line)")
+        return
     if not text:
         return
     document = _decoder("statement").decode(text)

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
 
-from lineage_merge.infra.storage import Slice, StoredFile, read_beginning, read_bytes, read_line_blocks
+from lineage_merge.infra.storage import Slice, StoredFile, read_beginning, read_bytes, size_of
 from lineage_merge.model.errors import DocumentError, SourceError
+from lineage_merge.sources import line_files
 
 Row = Mapping[str, Any]
 _SNIFFED = 4
@@ -25,6 +26,7 @@ def rows_of(file: StoredFile) -> Iterator[tuple[int, Row]]:
     location = file.location
     plain = location.lower().removesuffix(".gz")
     if not file.size:
+        size_of(location)  # a pipe has none, either, and is reported
         return
     is_packed = plain != location.lower()
     if plain.endswith(".parquet") or (
@@ -39,8 +41,8 @@ def rows_of(file: StoredFile) -> Iterator[tuple[int, Row]]:
 
 
 def _lines(location: str) -> Iterator[str]:
-    for _, lines in read_line_blocks(Slice(location, 0, _END_OF_FILE)):
-        for line in lines:
+    for block in line_files.blocks(Slice(location, 0, _END_OF_FILE)):
+        for line in block.lines:
             yield line.decode("utf-8", "replace")
 
 

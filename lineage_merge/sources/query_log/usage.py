@@ -155,7 +155,8 @@ def elements_of(usage: DatasetUsage) -> Iterator[Element]:
 
 
 def _properties(usage: Usage) -> dict[str, Scalar]:
-    return {"read_count": usage.number, "last_read_at": usage.last}
+    reads: dict[str, Scalar] = {"read_count": usage.number}
+    return {**reads, "last_read_at": usage.last} if usage.last else reads
 
 
 def _sets(usage: Usage) -> dict[str, tuple[str, ...]]:

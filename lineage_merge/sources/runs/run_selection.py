@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.model.elements import Problem
+from lineage_merge.sources.future_times import future_problem
 from lineage_merge.sources.runs.events import EventRow, nulls_first, smallest
 from lineage_merge.sources.settings import Runs
 
@@ -66,12 +68,13 @@ def with_row_level(events: Rows[EventRow], plans: Rows[RowLevelPlan]) -> Rows[Ev
     return writes.union(plans).group(lambda row: (row.database, row.plan), _with_append)
 
 
-def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> Rows[EventRow]:
+def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta, latest: int) -> Rows[EventRow]:
     """Return the wanted writes since a time, or of the lookback before the newest write per database.
 
     The lookback does not start now: a dump yields the same graph whenever it is read, and a database without
-    writes for a month keeps its lineage.
+    writes for a month keeps its lineage. Times after `latest` are unknown (`without_future_times`).
     """
+    events = without_future_times(events, latest)
     if runs.which == "since":
         return events.filter(partial(_is_since, since=runs.since))
     back = lookback // timedelta(milliseconds=1)
@@ -80,6 +83,23 @@ def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta) -> 
     )
     newest = {database: at - back for database, at in times.combine(int, max, max).collect()}
     return events.filter(lambda event: _is_since(event, newest.get(event.database, 0)))
+
+
+def without_future_times(events: Rows[EventRow], latest: int) -> Rows[EventRow]:
+    """Return the events; one whose time is after `latest` (ms since 1970) has none.
+
+    Such a write is within any lookback, and older than every other one of its job and target: its lineage
+    remains until there is another, and it ends no lookback.
+    """
+    return events.map(partial(_without_future_time, latest=latest))
+
+
+def future_problems(events: Rows[EventRow], latest: int, source: str, field: str) -> Rows[Problem]:
+    """Return the notice about the wanted writes whose time is after `latest`, if there are any."""
+    ahead: Rows[tuple[str, tuple[int, int]]] = events.flat_map(partial(_future_time, latest=latest))
+    return ahead.reduce_by_key(_both).map(
+        lambda row: future_problem(row[1][0], "write", source, field, row[1][1])
+    )
 
 
 def select_writes(events: Rows[EventRow], runs: Runs) -> Rows[SelectedWrite]:
@@ -118,7 +138,20 @@ def _with_append(_plan: Hashable, rows: list[EventRow | RowLevelPlan]) -> Iterat
 
 
 def _is_since(event: EventRow, since: int) -> bool:
-    return event.wanted and event.at is not None and event.at >= since
+    return event.wanted and (event.at is None or event.at >= since)
+
+
+def _without_future_time(event: EventRow, latest: int) -> EventRow:
+    return event._replace(at=None) if event.at is not None and event.at > latest else event
+
+
+def _future_time(event: EventRow, latest: int) -> Iterator[tuple[str, tuple[int, int]]]:
+    if event.wanted and event.at is not None and event.at > latest:
+        yield "", (1, event.at)
+
+
+def _both(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    return one[0] + other[0], min(one[1], other[1])
 
 
 def _numbered(_run: Hashable, events: list[EventRow]) -> Iterator[SelectedWrite]:

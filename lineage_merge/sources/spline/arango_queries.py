@@ -16,6 +16,7 @@ from arango.exceptions import ArangoServerError
 
 from lineage_merge.infra.batches import batched
 from lineage_merge.model.errors import SourceError, SourceMissing
+from lineage_merge.model.times import latest_credible
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.arango import MAX_NAMES, ArangoDatabase, database, readable_databases
 from lineage_merge.sources.spline.database_state import COMMITTED, Snapshot
@@ -52,24 +53,33 @@ LABELS_OF_PLANS = (
 )
 # AQL sorts null and booleans before numbers, strings after.
 _TIMES = (
-    f'FOR p IN progress FILTER p.timestamp >= 0 AND p.timestamp < "" AND {COMMITTED}'
+    f"FOR p IN progress FILTER p.timestamp >= 0 AND p.timestamp <= @latest AND {COMMITTED}"
     " SORT p.timestamp {order} LIMIT 1 RETURN p.timestamp"
 )
+_AHEAD = f'FOR p IN progress FILTER p.timestamp > @latest AND p.timestamp < "" AND {COMMITTED} RETURN 1'
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Facts about a database that the driver needs to plan slices. Times are ms since 1970."""
+    """Facts about a database that the driver needs to plan slices. Times are ms since 1970.
+
+    `ahead`: the number of events with a later time than is credible, which `oldest` and `newest` leave out.
+    """
 
     collections: frozenset[str]
     events: int
     oldest: int
     newest: int
+    ahead: int
     snapshot: Snapshot
 
 
-def overview(settings: Arango) -> Overview:
-    """Check connection, permissions and required collections, and return the time range of the data."""
+def overview(settings: Arango, latest: int | None = None) -> Overview:
+    """Check connection, permissions and required collections, and return the time range of the data.
+
+    `latest`: the latest time that is credible (default: that of now).
+    """
+    latest = latest_credible() if latest is None else latest
     with database(settings, retries=False) as db:
         for collection in REQUIRED:
             if collection not in db.collections:
@@ -80,16 +90,18 @@ def overview(settings: Arango) -> Overview:
         if refusal := db.versions().refusal:
             raise SourceError(refusal)
         snapshot = db.snapshot()
-        span: dict[str, Any] = {"events": 0, "oldest": None, "newest": None}
+        span: dict[str, Any] = {"events": 0, "oldest": None, "newest": None, "ahead": 0}
         if "progress" in db.collections:
             oldest, newest = (_TIMES.format(order=order) for order in ("ASC", "DESC"))
-            query = f"RETURN {{events: LENGTH(progress), oldest: FIRST({oldest}), newest: FIRST({newest})}}"
-            span = db.single(query, **snapshot.variables)
+            times = f"oldest: FIRST({oldest}), newest: FIRST({newest}), ahead: LENGTH({_AHEAD})"
+            query = f"RETURN {{events: LENGTH(progress), {times}}}"
+            span = db.single(query, latest=latest, **snapshot.variables)
         return Overview(
             collections=db.collections.intersection(COLLECTIONS),
             events=span["events"],
             oldest=floor(span["oldest"] or 0),
             newest=ceil(span["newest"] or 0),
+            ahead=span["ahead"],
             snapshot=snapshot,
         )
 
@@ -111,11 +123,12 @@ def document_counts(settings: Arango, collections: Iterable[str]) -> dict[str, i
         return {name: int(number) for name, number in counts.items()}
 
 
-def events(settings: Arango, since: int, until: int) -> Iterator[Document]:
-    """Yield the `progress` documents from `since` up to (not including) `until`, in ms."""
+def events(settings: Arango, since: int, until: int | None) -> Iterator[Document]:
+    """Yield the `progress` documents from `since` up to (not including) `until`, in ms; None: all later."""
     query = "FOR p IN progress FILTER p.timestamp >= @since AND p.timestamp < @until RETURN p"
     with database(settings) as db:
-        yield from db.query(query, since=since, until=until)
+        # Every text sorts after every number.
+        yield from db.query(query, since=since, until="" if until is None else until)
 
 
 def malformed_events(settings: Arango) -> Iterator[Document]:

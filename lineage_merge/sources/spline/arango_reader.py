@@ -11,6 +11,8 @@ from typing import Any
 from lineage_merge.infra import input_budget
 from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.model.times import latest_credible
+from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_selection import PlanKey
 from lineage_merge.sources.spline import arango_queries
@@ -52,13 +54,15 @@ class ArangoInput(PlanInput):
         since = max(overview.oldest, spline.runs.since if spline.runs.which == "since" else back)
         tasks = ceil(overview.events / EVENTS_PER_SLICE)
         self.engine.reserve(tasks * input_budget.BYTES_PER_PARTITION)
-        spans: list[tuple[int, int] | None] = [*_spans(since, overview.newest + 1, tasks), None]
+        spans: list[tuple[int, int | None] | None] = [*_spans(since, overview.newest + 1, tasks), None]
+        if overview.ahead:
+            spans.append((self.latest + 1, None))
         fetch = partial(_fetch_events, self.context, self.settings)
         return _limited_partitions(self.engine.rows(spans, MAX_SLICES)).flat_map(fetch)
 
     def recent(self, events: Rows[EventRow]) -> Rows[EventRow]:
-        """Return the events as they are: only recent ones are fetched."""
-        return events
+        """Return the events without wrong times: only recent ones are fetched."""
+        return run_selection.without_future_times(events, self.latest)
 
     def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Fetch and translate the selected plans, or all of a database without events."""
@@ -85,11 +89,13 @@ class ArangoInput(PlanInput):
 def arango_input(engine: Engine, context: Context, settings: Arango) -> ArangoInput:
     """Return the input of a database. Raises `SourceError`."""
     settings = settings.with_password()
-    overview = arango_queries.overview(settings)
+    latest = latest_credible()
+    overview = arango_queries.overview(settings, latest)
     return ArangoInput(
         engine=engine,
         context=replace(context, snapshots={"": overview.snapshot}),
         unrecorded=[] if overview.events else [""],
+        latest=latest,
         settings=settings,
         overview=overview,
     )
@@ -100,7 +106,9 @@ def _limited_partitions(rows: Rows[Any]) -> Rows[Any]:
     return rows.repartition(rows.engine.parallelism) if rows.engine.is_local else rows
 
 
-def _fetch_events(context: Context, settings: Arango, span: tuple[int, int] | None) -> Iterator[EventRow]:
+def _fetch_events(
+    context: Context, settings: Arango, span: tuple[int, int | None] | None
+) -> Iterator[EventRow]:
     """Yield problems and the wanted events, after checking the labels of their plans."""
     documents = arango_queries.events(settings, *span) if span else arango_queries.malformed_events(settings)
     rows = event_rows(context, "", (read("progress", document) for document in documents))

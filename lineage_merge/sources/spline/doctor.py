@@ -23,16 +23,19 @@ from lineage_merge.sources import line_files
 from lineage_merge.sources.diagnosis import (
     Diagnosis,
     SourceCheck,
+    ahead_warning,
     examine_lines,
     failed,
     fix_for,
+    future_times,
     ok,
     skipped_all,
     validity,
     warning,
 )
+from lineage_merge.sources.future_times import AHEAD, FIX
 from lineage_merge.sources.spline import arango, arango_queries, export, source
-from lineage_merge.sources.spline.agent.messages import check_message, messages
+from lineage_merge.sources.spline.agent.messages import check_message, event_times, messages
 from lineage_merge.sources.spline.arango import ArangoDatabase
 from lineage_merge.sources.spline.database_state import (
     LIMITS_OF_0_7,
@@ -215,6 +218,8 @@ def _newest_write(settings: Arango) -> Diagnosis:
         return warning(WRITES, "none: the merge would be empty", fix)
     newest = datetime.fromtimestamp(overview.newest / 1000, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
     message = f"{overview.events}, the newest at {newest}"
+    if overview.ahead:
+        return warning(WRITES, f"{message}; {overview.ahead} with times {AHEAD}", FIX)
     if overview.newest > time.time_ns() // 1_000_000 + _CLOCK_MS:
         fix = "synchronize the clocks: spline.lookback is relative to the newest write"
         return warning(WRITES, f"{message}, in the future", fix)
@@ -243,6 +248,10 @@ def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
         fix = "upgrade Spline's database, and export it again"
         yield failed(EXPORT, SourceError(refused[0].refusal or problem), fix)
         return
+    progress = {part.slice.location: part for part in parts if part.collection == "progress"}
+    ends = [part.slice for part in parts if part.collection == "progress"]
+    if ahead := future_times(ends, lambda end: _progress_times(replace(progress[end.location], slice=end))):
+        yield ahead_warning(EXPORT, redact(folder), ahead)
     databases = {part.database for part in parts}
     collections = {part.collection for part in parts} - {VERSIONS}
     message = f"{redact(folder)}: {len(collections)} collections"
@@ -257,6 +266,13 @@ def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
         yield ok(EXPORT, message)
     else:
         yield _limited(EXPORT, f"{message}; version 0.7", has_labels=bool(spline.labels))
+
+
+def _progress_times(part: export.Part) -> Iterator[int]:
+    for text in line_files.until_damage(export.texts(part)):
+        document = text if isinstance(text, Problem) else decode("progress", text.text, part.database)
+        if not isinstance(document, Problem):
+            yield int(document["timestamp"])
 
 
 def _limited(check: str, state: str, *, has_labels: bool) -> Diagnosis:
@@ -281,12 +297,18 @@ def _broken(parts: list[export.Part]) -> Iterator[Problem]:
 
 def _examine_agent(spline: Spline) -> Iterator[Diagnosis]:
     """Check the files of each location, and the last one for a plan or an event."""
-    return examine_lines(AGENT, "spline.agent", spline.agent, _inspect, _DISPATCHER, source.AGENT)
+    return examine_lines(
+        AGENT, "spline.agent", spline.agent, _inspect, _DISPATCHER, source.AGENT, times_of=_event_times
+    )
 
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
     """Return whether there is a valid message, else the problem of the first one."""
     return validity(messages(line_files.numbered(part)), check_message)
+
+
+def _event_times(part: Slice) -> Iterator[int]:
+    return event_times(line_files.until_damage(messages(line_files.numbered(part))))
 
 
 CHECKS = (

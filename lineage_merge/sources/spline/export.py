@@ -132,10 +132,8 @@ def _cut(file: StoredFile, whole: bool) -> Iterator[Slice]:
 
 def texts(part: Part) -> Iterator[Text | Problem]:
     """Yield the documents of a slice, each as the text of one JSON object, not validated."""
-    if part.is_json:
-        yield from _json_file(part)
-    else:
-        yield from json_lines(line_files.numbered(part.slice), part.database)
+    found = _json_file(part) if part.is_json else json_lines(line_files.numbered(part.slice), part.database)
+    yield from line_files.until_damage(found)
 
 
 def documents(part: Part) -> Iterator[Document | Problem]:

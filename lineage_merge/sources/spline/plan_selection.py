@@ -7,7 +7,7 @@ where its documents are read. An input only says how its documents are fetched.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.records import Record
+from lineage_merge.model.times import latest_credible
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.jobs import job_records
@@ -35,13 +36,15 @@ SelectedPlans = Rows[tuple[PlanKey, SelectedPlan | Datasets]]
 class PlanInput(ABC):
     """Where plans and events are read from.
 
-    `unrecorded` are the databases without `progress`; `notices` are reported as they are.
+    `unrecorded` are the databases without `progress`; `notices` are reported as they are. Events after
+    `latest` (ms since 1970) have a wrong time.
     """
 
     engine: Engine
     context: Context
     unrecorded: Collection[str] = ()
     notices: Iterable[Problem] = ()
+    latest: int = field(default_factory=latest_credible)
 
     @abstractmethod
     def events(self) -> Rows[EventRow]:
@@ -49,7 +52,8 @@ class PlanInput(ABC):
 
     def recent(self, events: Rows[EventRow]) -> Rows[EventRow]:
         """Return the wanted events within the lookback."""
-        return run_selection.within_lookback(events, self.context.spline.runs, self.context.spline.lookback)
+        spline = self.context.spline
+        return run_selection.within_lookback(events, spline.runs, spline.lookback, self.latest)
 
     @abstractmethod
     def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
@@ -95,6 +99,9 @@ def read_records(plan_input: PlanInput) -> Rows[Record]:
             translated.flat_map(attrgetter("records")),
             job_records(recent, selected, context.resolver),
             events.map_partitions(partial(_problem_records, resolver=context.resolver)),
+            run_selection.future_problems(events, plan_input.latest, "Spline", "timestamp").map_partitions(
+                context.resolver.records
+            ),
             engine.rows(list(context.resolver.records(notices)), 1),
         ]
     )

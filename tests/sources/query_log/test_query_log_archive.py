@@ -134,8 +134,10 @@ def test_intervals_before_the_lookback_are_left_out() -> None:
     files = [StoredFile(f"s3://b/h/{HISTORY}/{name}/0", 1) for name in names]
     others = [StoredFile(f"s3://b/h/{HISTORY}/2025-01-01/000.csv", 1)]
 
-    assert recent_files(others + files, timedelta(days=1)) == others + files[2:]
-    assert recent_files(others, timedelta(days=1)) == others
+    assert recent_files(others + files, timedelta(days=1), at(5)) == others + files[2:]
+    assert recent_files(others, timedelta(days=1), at(5)) == others
+    # The end of the last one cannot be right: it is read, and the lookback ends with the one before.
+    assert recent_files(others + files, timedelta(days=1), at(3)) == others + files[1:]
 
 
 # ---- what is written and read

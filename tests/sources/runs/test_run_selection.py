@@ -14,6 +14,7 @@ from tests.sources.runs.run_events import event
 
 LATEST = Runs()
 ALL = Runs("all")
+NOW = 100
 
 
 def selected(events: list[EventRow], runs: Runs = LATEST) -> set[tuple[str | None, int, int | None]]:
@@ -24,7 +25,8 @@ def selected(events: list[EventRow], runs: Runs = LATEST) -> set[tuple[str | Non
 
 def recent(events: list[EventRow], runs: Runs = LATEST, days: int = 1) -> set[str | None]:
     """The plans of recent events."""
-    found = run_selection.within_lookback(LocalEngine().rows(events), runs, timedelta(milliseconds=days))
+    lookback = timedelta(milliseconds=days)
+    found = run_selection.within_lookback(LocalEngine().rows(events), runs, lookback, NOW)
     return {each.plan for each in found.collect()}
 
 
@@ -42,6 +44,31 @@ def test_the_lookback_counts_from_the_newest_event_of_each_database_wanted_or_no
     ]
 
     assert recent(events) == {"b", "of another database"}
+
+
+def test_a_time_ahead_of_the_clock_ends_no_lookback_and_orders_nothing() -> None:
+    events = [event("old", 3, dataset="y"), event("a", 5), event("b", 6), event("ahead", NOW + 1)]
+    of_other_target = event("alone", NOW + 900, dataset="z")
+
+    assert recent(events) == {"a", "b", "ahead"}
+    known = run_selection.without_future_times(
+        LocalEngine().rows([*events[1:], of_other_target]), NOW
+    ).collect()
+    assert {plan for plan, _, _ in selected(known)} == {"b", "alone"}
+
+
+def test_writes_ahead_of_the_clock_are_counted() -> None:
+    events = [event("a", 5), event("b", NOW + 2), event("c", NOW + 1), event("d", NOW + 1, wanted=False)]
+
+    rows = LocalEngine().rows(events)
+    (problem,) = run_selection.future_problems(rows, NOW, "Spline", "timestamp").collect()
+
+    assert (problem.kind, problem.document, problem.field) == ("notice", "Spline", "timestamp")
+    assert problem.message == (
+        "2 writes have times more than a day ahead of the clock (from 1970-01-01 00:00 UTC):"
+        " counted as older than all others"
+    )
+    assert run_selection.future_problems(rows, NOW + 2, "Spline", "timestamp").collect() == []
 
 
 def test_a_configured_time_replaces_the_lookback() -> None:
@@ -227,7 +254,7 @@ def test_both_engines_select_the_same_writes(engine: Engine, runs: Runs) -> None
     def chosen(each: Engine) -> list[SelectedWrite]:
         return sorted(
             run_selection.select_writes(
-                run_selection.within_lookback(each.rows(events), runs, lookback), runs
+                run_selection.within_lookback(each.rows(events), runs, lookback, NOW), runs
             ).collect()
         )
 

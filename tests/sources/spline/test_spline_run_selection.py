@@ -16,7 +16,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.settings import Runs
 from lineage_merge.sources.spline.reader import read_spline
 from tests.arango_fixtures import ArangoServer
-from tests.record_reading import comparable, flows_of, jobs_of, records_of, rows_of, runs_of
+from tests.record_reading import comparable, flows_of, jobs_of, problems_of, records_of, rows_of, runs_of
 from tests.spline_documents import DAY, START, Document, SplineDatabase
 
 Reading = Callable[..., list[Record]]
@@ -80,6 +80,18 @@ def daily() -> SplineDatabase:
             error="lost" if day == 4 else None,
         )
     return spline
+
+
+def test_writes_ahead_of_the_clock_count_as_older_than_all_others(read: Reading) -> None:
+    spline = daily()
+    spline.plan("load", reads=["s3://in/ahead"], writes="s3://out/x", at=400_000 * DAY, run="ahead")
+    spline.plan("alone", reads=["s3://in/alone"], writes="s3://out/y", at=400_001 * DAY, run="alone")
+
+    rows = read(spline)
+
+    assert (sources(rows, "load"), sources(rows, "alone")) == ({"day6"}, {"alone"})
+    (notice,) = problems_of(rows)
+    assert notice[3].startswith("2 writes have times more than a day ahead of the clock (from 3121-")
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,13 @@ class Message(NamedTuple):
     version: str = ""
 
 
+def event_times(found: Iterable[Message | Problem]) -> Iterator[int]:
+    """Yield the times of the valid events among messages, in ms since 1970."""
+    for message in found:
+        if isinstance(message, Message) and message.kind == "event" and check_message(message) is None:
+            yield int(message.body["timestamp"])
+
+
 def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Problem]:
     """Yield the plans and events of numbered lines, in order, and problems with malformed ones."""
     version = ""

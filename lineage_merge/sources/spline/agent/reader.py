@@ -17,6 +17,7 @@ from lineage_merge.infra.engine.rows import Engine, Rows, Shared
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
+from lineage_merge.model.times import latest_credible
 from lineage_merge.sources import line_files
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow, largest
@@ -133,7 +134,8 @@ def agent_input(
     numbered = [(number << 32, part) for number, part in enumerate(parts)]
     read = engine.rows(numbered, line_files.tasks(engine, parts)).flat_map(partial(read_slice, heads=heads))
     by_plan = read.group(_plan_of, join_messages).cache()
-    newest = largest(by_plan.map_partitions(_newest_event).collect())
+    latest = latest_credible()
+    newest = largest(by_plan.map_partitions(partial(_newest_event, latest)).collect())
     if newest is None and parts and by_plan.is_empty():
         source, field, kind = named
         nothing = line_files.nothing_found(source, field, "plan or event", parts, kind)
@@ -143,6 +145,7 @@ def agent_input(
         context=context,
         unrecorded=[""] if newest is None else [],
         notices=notices,
+        latest=latest,
         messages=by_plan,
         newest=newest or 0,
         stored_bytes=line_files.stored_bytes(parts),
@@ -206,8 +209,10 @@ def join_messages(key: str, group: list[AgentPlan | AgentEvent | Problem]) -> It
     yield PlanMessages(key, best.rank if best else None, plan, list(events.values()), problems)
 
 
-def _newest_event(groups: Iterable[PlanMessages]) -> Iterator[int | None]:
-    yield largest(event.at for group in groups for event in group.events)
+def _newest_event(latest: int, groups: Iterable[PlanMessages]) -> Iterator[int | None]:
+    """Yield the newest time of events up to `latest`, 0 if all are later, None without events."""
+    times = (event.at for group in groups for event in group.events)
+    yield largest(at if at <= latest else 0 for at in times)
 
 
 def _event_rows(context: Context, groups: Iterable[PlanMessages], since: int) -> Iterator[EventRow]:

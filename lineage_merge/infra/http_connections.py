@@ -1,4 +1,4 @@
-"""Connection limits: a timeout for request heads, and a maximum number of requests in progress.
+"""Connection limits of HTTP servers: a timeout for request heads, and a maximum of requests in progress.
 
 uvicorn has neither. It waits without limit for the first request of a connection and for the rest of a
 partial head; its `limit_concurrency` counts connections, so that idle connections make all others receive
