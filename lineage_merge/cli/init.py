@@ -165,7 +165,7 @@ def _inputs(
     if folder is None and named:
         return named, ()
     on_progress(f"searching {folder or '.'}")
-    discovered = discovery.search(folder or ".")
+    discovered = discovery.search(folder or ".", named)
     inputs = answers.inputs(named, discovered.inputs)
     if not inputs:
         *flags, last = (

@@ -53,6 +53,10 @@ def _found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> It
         yield project_line(project)
         yield from (f"  {note}" for note in project.findings.notes)
         yield f"  {_namespace_line(project)}"
+    for source, checks in proposal.checks():
+        for location, check in zip(proposal.inputs[source.key].locations, checks, strict=True):
+            yield f"{source.name}: {location}"
+            yield from (f"  not certain: {check}" for check in (check,) if check)
     yield from (f"note: {note}" for note in notes)
 
 
