@@ -25,6 +25,7 @@ class InitOutcome:
     findings: Findings
     verified: Verified
     notes: tuple[str, ...] = ()
+    mwaa_files: tuple[str, ...] = ()
 
     @property
     def next_commands(self) -> list[str]:
@@ -63,6 +64,7 @@ def _found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> It
 def written_lines(outcome: InitOutcome) -> Iterator[str]:
     """Yield lines about the file, what it joins, and the next commands."""
     yield f"{'written' if outcome.is_written else 'unchanged'}: {outcome.out}"
+    yield from (f"written: {file}" for file in outcome.mwaa_files)
     yield from (printable(line) for line in _joined(outcome.verified, outcome.next_commands[0]))
     yield ""
     yield "Next:"
@@ -129,6 +131,7 @@ def as_json(outcome: InitOutcome) -> dict[str, Any]:
         "near_misses": [{**miss._asdict(), "evidence": list(miss.evidence)} for miss in report.near_misses],
         "rejected": list(verified.rejected),
         "dataset": verified.dataset,
+        "mwaa_files": list(outcome.mwaa_files),
         "notes": list(outcome.notes),
         "next": outcome.next_commands,
     }

@@ -126,14 +126,14 @@ def _in_any_case(
     """
     wanted = text.casefold()
     short = text.rpartition(".")[2]
-    for search in (
-        lambda: graph.search(short, labels, environment, dag, _COMPARED),
-        lambda: _with_half(graph, short, labels, environment, dag),
-    ):
-        found = {vertex.id: vertex for vertex in search()}
-        if matching := [vertex for vertex in found.values() if _has_name(vertex, wanted)]:
-            return matching
-    return []
+    by_name = graph.search(short, labels, environment, dag, _COMPARED)
+    if matching := _with_name(by_name, wanted):
+        return matching
+    return _with_name(_with_half(graph, short, labels, environment, dag), wanted)
+
+
+def _with_name(vertices: Iterable[Vertex], wanted: str) -> list[Vertex]:
+    return [*{vertex.id: vertex for vertex in vertices if _has_name(vertex, wanted)}.values()]
 
 
 def _has_name(vertex: Vertex, wanted: str) -> bool:

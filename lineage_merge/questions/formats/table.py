@@ -54,7 +54,8 @@ class AnswerTable:
         table = Table(box=None, pad_edge=False)
         columns = [*zip(self.headers, *(map(_shown, values) for values in self.values), strict=True)]
         widths = _widths(columns, options.max_width)
-        for header, width in zip(self.headers, widths or [None] * len(columns), strict=True):
+        for position, header in enumerate(self.headers):
+            width = widths[position] if widths else None
             table.add_column(Text(header), overflow="fold", header_style="bold", width=width)
         for values in self.values:
             # Text, because names may contain square brackets, which are markup in str.
