@@ -15,6 +15,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.cli import main
 from lineage_merge.cli.sample import config_file
+from lineage_merge.model.version import __version__
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.registry import SOURCES
 from tests.command_line import in_process
@@ -100,7 +101,7 @@ def test_aws_commands_match_the_api(command: Command) -> None:
         # A command of the tool's own, over several calls.
         assert flags == {"stack-name", "template-file", "capabilities", "parameter-overrides"}
         return
-    model = Session().get_service_model(service)
+    model = Session().get_service_model(service.removesuffix("api"))
     names = {xform_name(name, "-"): name for name in model.operation_names}
     shape = model.operation_model(names[operation]).input_shape
     assert shape is not None
@@ -188,3 +189,22 @@ def test_each_source_is_in_the_table_of_inputs_with_a_page() -> None:
         row = re.search(rf"^\| {re.escape(source.name)}\b.*\]\((\w+\.md)\) \|$", table, re.MULTILINE)
         assert row, source.name
         assert (REPOSITORY / "docs" / row[1]).is_file()
+
+
+def test_no_command_takes_the_package_from_an_index() -> None:
+    """It is on none: another package of this name could be."""
+    texts = [*DOCUMENTS, *(REPOSITORY / "deploy" / "ci").rglob("*.yml")]
+    installed = [
+        (file.name, line.strip())
+        for file in texts
+        for line in file.read_text().splitlines()
+        if re.search(r"pip install (?!-)[^&`]*\blineage-merge(?![^`]* @ )", line)
+    ]
+    assert installed == []
+
+
+def test_wheels_in_the_documents_have_the_version_of_the_package() -> None:
+    named = {
+        name for file in DOCUMENTS for name in re.findall(r"lineage_merge-(\d[\w.]*)-py3", file.read_text())
+    }
+    assert named == {__version__}

@@ -116,10 +116,11 @@ def report(
     if as_json:
         print_json(answer.to_dict())
     else:
-        _print(answer, everything)
+        print_answer(answer, everything)
 
 
-def _print(answer: "NearMissesResult | ReportResult", everything: bool) -> None:
+def print_answer(answer: "NearMissesResult | ReportResult", everything: bool) -> None:
+    """Print near misses, or the report of a merge."""
     from rich.text import Text
 
     from lineage_merge.orchestration.report_text import print_dismissed, print_near_misses, print_report

@@ -31,7 +31,9 @@ The graph is stored; questions read it with --demo, without it your own graph:
     short_help="Merge a sample company, and answer eight questions about it.",
 )
 @click.option("--tour", is_flag=True, help="show the whole answers, one question after the other")
-@click.option("--open", "open_page", is_flag=True, help="open the page in the browser")
+@click.option(
+    "--open", "open_page", is_flag=True, help="open the page in the browser, and print only the summary"
+)
 @as_json_or_text
 @without_progress
 def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
@@ -57,10 +59,12 @@ def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
 
             server.check()
             merged = build_demo(sample.config_file(), company, graph_file, on_progress)
-        questions = read_questions(company)
         program = click.get_current_context().find_root().command
-        on_progress("asking eight questions")
-        outputs = [output_of(question, program) for question in questions]
+        questions = read_questions(company)
+        outputs: Sequence[str] = ()
+        if tour or as_json or not open_page:
+            on_progress("asking eight questions")
+            outputs = [output_of(question, program) for question in questions]
         page = graph_file.with_suffix(".html")
         if open_page:
             arguments = ("html", "--demo", "--moment", "2w", "--out", str(page))
@@ -73,10 +77,13 @@ def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
     elif tour:
         _tour(questions, outputs)
     else:
-        from lineage_merge.orchestration.report_text import loaded_text, print_report
+        from lineage_merge.orchestration.report_text import loaded_text, print_report, print_summary
 
-        print_report(make_console(), merged.report, loaded_text(merged.loaded))
-        _print_answers(questions, outputs)
+        # With a page to look at, the terminal only has the summary.
+        print_lines = print_summary if open_page else print_report
+        print_lines(make_console(), merged.report, loaded_text(merged.loaded))
+        if not open_page:
+            _print_answers(questions, outputs)
     if open_page:
         is_open = webbrowser.open(page.as_uri())
         click.echo(f"{'page' if is_open else 'no browser found: open'} {page.as_uri()}", err=True)

@@ -55,6 +55,7 @@ def _parameter(source: Source, key: str) -> str:
     epilog=epilog(
         "lineage-merge init",
         "lineage-merge init . --yes",
+        "lineage-merge init . --mwaa airflow --artifacts s3://my-bucket/lineage-merge/artifacts",
         "lineage-merge init --spline-export spline --dbt target/manifest.json",
         "lineage-merge init --spline-arango http://arangodb:8529 --dbt s3://bucket/dbt/manifest.json",
     ),
@@ -65,6 +66,12 @@ def _parameter(source: Source, key: str) -> str:
 @click.option("--environment", default="", metavar="NAME", help="environment  [default: dev]")
 @_source_options
 @click.option("--gremlin-endpoint", default="", metavar="URL", help="Gremlin endpoint  [default: embedded]")
+@click.option(
+    "--mwaa", default="", metavar="DIR", help="also write DAG, requirements and policy for MWAA there"
+)
+@click.option(
+    "--artifacts", default="", metavar="s3://...", help="with --mwaa: the prefix passed to publish --s3"
+)
 @click.option("--yes", "-y", is_flag=True, help="ask no questions")
 @click.option("--force", is_flag=True, help="replace an existing file")
 @as_json_or_text
@@ -107,7 +114,7 @@ def _init(
     from lineage_merge.cli import init_report
     from lineage_merge.infra import storage
     from lineage_merge.orchestration.configuration import CONFIGURATION
-    from lineage_merge.orchestration.init import configuration_text
+    from lineage_merge.orchestration.init import configuration_text, mwaa
     from lineage_merge.orchestration.init.inspection import inspect
     from lineage_merge.orchestration.init.proposal import propose
     from lineage_merge.orchestration.init.verification import verify
@@ -130,6 +137,7 @@ def _init(
         _print(init_report.found_lines(proposal, findings, notes))
     proposal = answers.complete(proposal, findings, given)
     _check_endpoint(proposal.gremlin_endpoint)
+    mwaa_files = mwaa.files(proposal, given["artifacts"]) if given["mwaa"] else {}
     text = configuration_text.text(proposal, findings, file.parent)
     # Before anything is written: names and addresses that are given may be invalid.
     CONFIGURATION.parse(proposal.settings())
@@ -137,12 +145,24 @@ def _init(
     if is_new:
         storage.make_folder(str(file.parent))
         storage.write_text(str(file), text)
+    for name, content in mwaa_files.items():
+        _write_new(Path(given["mwaa"], name), content, force)
     verified = verify(CONFIGURATION.load(file, environ={}), on_progress)
-    outcome = init_report.InitOutcome(out, is_new, proposal, findings, verified, notes)
+    names = tuple(str(Path(given["mwaa"], name)) for name in mwaa_files)
+    outcome = init_report.InitOutcome(out, is_new, proposal, findings, verified, notes, names)
     if as_json:
         print_json(init_report.as_json(outcome))
     else:
         _print(init_report.written_lines(outcome))
+
+
+def _write_new(file: Path, text: str, force: bool) -> None:
+    from lineage_merge.infra import storage
+
+    if file.exists() and file.read_text(encoding="utf-8") != text and not force:
+        raise ConfigError("--mwaa", f"{file} exists. Fix: --force replaces it")
+    storage.make_folder(str(file.parent))
+    storage.write_text(str(file), text)
 
 
 def _print(lines: "Iterable[str]") -> None:
@@ -165,7 +185,7 @@ def _inputs(
     if folder is None and named:
         return named, ()
     on_progress(f"searching {folder or '.'}")
-    discovered = discovery.search(folder or ".")
+    discovered = discovery.search(folder or ".", named)
     inputs = answers.inputs(named, discovered.inputs)
     if not inputs:
         *flags, last = (

@@ -25,6 +25,7 @@ class InitOutcome:
     findings: Findings
     verified: Verified
     notes: tuple[str, ...] = ()
+    mwaa_files: tuple[str, ...] = ()
 
     @property
     def next_commands(self) -> list[str]:
@@ -53,12 +54,17 @@ def _found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> It
         yield project_line(project)
         yield from (f"  {note}" for note in project.findings.notes)
         yield f"  {_namespace_line(project)}"
+    for source, checks in proposal.checks():
+        for location, check in zip(proposal.inputs[source.key].locations, checks, strict=True):
+            yield f"{source.name}: {location}"
+            yield from (f"  not certain: {check}" for check in (check,) if check)
     yield from (f"note: {note}" for note in notes)
 
 
 def written_lines(outcome: InitOutcome) -> Iterator[str]:
     """Yield lines about the file, what it joins, and the next commands."""
     yield f"{'written' if outcome.is_written else 'unchanged'}: {outcome.out}"
+    yield from (f"written: {file}" for file in outcome.mwaa_files)
     yield from (printable(line) for line in _joined(outcome.verified, outcome.next_commands[0]))
     yield ""
     yield "Next:"
@@ -125,6 +131,7 @@ def as_json(outcome: InitOutcome) -> dict[str, Any]:
         "near_misses": [{**miss._asdict(), "evidence": list(miss.evidence)} for miss in report.near_misses],
         "rejected": list(verified.rejected),
         "dataset": verified.dataset,
+        "mwaa_files": list(outcome.mwaa_files),
         "notes": list(outcome.notes),
         "next": outcome.next_commands,
     }

@@ -1,4 +1,4 @@
-"""The command `near-misses`: accepts or dismisses one in the configuration file."""
+"""The command `near-misses`: lists them, and accepts or dismisses one in the configuration file."""
 
 import getpass
 from collections.abc import Sequence
@@ -12,21 +12,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.command import add_options, command
-from lineage_merge.cli.dag import GRAPH_OPTIONS, config_and_file
+from lineage_merge.cli.dag import GRAPH_OPTIONS, config_and_file, print_answer
 from lineage_merge.cli.error_handling import handle_errors, progress
+from lineage_merge.cli.query_options import demo_option
 from lineage_merge.model.errors import Ambiguous, ConfigError, NotFound, did_you_mean
 
 if TYPE_CHECKING:
     from lineage_merge.merge.report import NearMiss
+    from lineage_merge.questions.merge_report import NearMissesResult
 
 
 @command(
+    "lineage-merge near-misses -c lineage_merge.yml",
     'lineage-merge near-misses dismiss dev.public.event --reason "of another tenant" -c lineage_merge.yml',
     "lineage-merge near-misses accept s3://lake/orders -c lineage_merge.yml --apply",
-    short_help="Accept or dismiss a near miss in the configuration.",
+    short_help="List near misses, accept or dismiss one.",
 )
-@click.argument("action", type=click.Choice(["accept", "dismiss"]))
-@click.argument("dataset")
+@click.argument("action", type=click.Choice(["accept", "dismiss"]), required=False)
+@click.argument("dataset", required=False)
 @click.option("--by", metavar="NAME", help="who dismisses it  [default: the user of this machine]")
 @click.option("--reason", metavar="TEXT", help="why the two are not one dataset")
 @click.option(
@@ -38,21 +41,35 @@ if TYPE_CHECKING:
 @click.option("--apply", "is_applied", is_flag=True, help="write the configuration file")
 @click.option("--folder", metavar="DIR", help="read the node and edge files of build; needs no server")
 @partial(add_options, options=GRAPH_OPTIONS)
+@demo_option
 def near_misses(
-    action: str,
-    dataset: str,
+    action: str | None,
+    dataset: str | None,
     by: str | None,
     reason: str | None,
     until: datetime | None,
     is_applied: bool,
     folder: str | None,
+    demo: bool,
     **graph: Any,
 ) -> None:
-    """Accept or dismiss a near miss in the configuration file; without --apply, print the difference.
+    """List the near misses of the graph, or accept or dismiss one in the configuration file.
 
     accept adds what joins the two, dismiss an entry of merge.dismissed_near_misses; comments
-    and layout stay. DATASET is what is written or read, as report --near-misses prints it, or the end of it.
+    and layout stay. Without --apply they print the difference. DATASET is what is written or read, as the
+    list has it, or the end of it.
     """
+    if action is None:
+        if by or reason or until or is_applied:
+            raise click.UsageError("--by, --reason, --until and --apply are only for accept and dismiss")
+        with handle_errors():
+            result = _search(folder, {**graph, "dag_name": None}, demo=demo)
+        print_answer(result, everything=False)
+        return
+    if dataset is None:
+        raise click.UsageError(f"{action} requires DATASET")
+    if demo:
+        raise click.UsageError("--demo is only for the list: the samples have no configuration to change")
     if action == "dismiss" and not (reason or "").strip():
         raise click.UsageError("dismiss requires --reason")
     if action == "accept" and (reason or by or until):
@@ -65,7 +82,8 @@ def near_misses(
         from lineage_merge.merge.near_misses.fixes import as_yaml
 
         file = _location(graph["config_file"])
-        near_miss = _selected(dataset, folder, {**graph, "config_file": file, "dag_name": None})
+        found = _search(folder, {**graph, "config_file": file, "dag_name": None})
+        near_miss = _select(dataset, found.near_misses)
         if action == "dismiss":
             day = str(until.date()) if until else ""
             entry = dismissals.entry(near_miss, who, str(reason), day)
@@ -102,21 +120,25 @@ def _location(file: Path | None) -> Path | str | None:
     return f"s3://{text.removeprefix('s3:/')}" if text.startswith("s3:/") else file
 
 
-def _selected(dataset: str, folder: str | None, graph: dict[str, Any]) -> "NearMiss":
-    """Return the near miss of a dataset in the graph. Raises `NotFound`, `Ambiguous`."""
-    from lineage_merge.merge.report import dataset_text
+def _search(folder: str | None, graph: dict[str, Any], *, demo: bool = False) -> "NearMissesResult":
     from lineage_merge.query.selection import GraphSelection
     from lineage_merge.query.session import open_session
     from lineage_merge.questions.merge_report import NearMissesQuestion
     from lineage_merge.questions.question import ask
 
     with progress(True) as on_progress:
-        config, graph_file = config_and_file(graph, needs_dag=False)
+        config, graph_file = config_and_file(graph, demo=demo, needs_dag=False)
         selection = GraphSelection(
-            file=config, environment=config.environment, graph_file=graph_file, folder=folder
+            file=config, environment=config.environment, graph_file=graph_file, folder=folder, demo=demo
         )
         with open_session(selection, on_progress) as session:
-            near_misses = ask(NearMissesQuestion(), session).near_misses
+            return ask(NearMissesQuestion(), session)
+
+
+def _select(dataset: str, near_misses: Sequence["NearMiss"]) -> "NearMiss":
+    """Return the near miss of a dataset. Raises `NotFound`, `Ambiguous`."""
+    from lineage_merge.merge.report import dataset_text
+
     names = {pair: [dataset_text(pair.written), dataset_text(pair.read)] for pair in near_misses}
     exact = [pair for pair, ends in names.items() if dataset in (*ends, pair.written, pair.read)]
     matches = exact or [pair for pair, ends in names.items() if any(_is_end(name, dataset) for name in ends)]

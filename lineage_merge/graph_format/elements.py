@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_merge.graph_format.schema import DATASET_LABELS, LONGS, NODE_LABELS, SETS
+from lineage_merge.graph_format.schema import DATASET_LABELS, LONGS, NODE_LABELS, SEMANTIC_LABELS, SETS
 from lineage_merge.model.elements import column_of, dataset_of, decode, dotted, structures_of
 
 COLUMN = "column"
@@ -28,6 +28,9 @@ NOT_COMPARED = frozenset(
     read_count last_read_at readers observed_from observed_until
     """.split()
 )
+# Separators in the id of a dataset.
+_MARKS = 2
+_TITLED_BY_ID = frozenset(DATASET_LABELS) - {"exposure", *SEMANTIC_LABELS}
 # Schemes whose OpenLineage names are paths without a leading slash.
 _BUCKETS = frozenset({"s3", "gs", "abfs", "abfss", "wasb", "wasbs", "adl", "oss", "cos"})
 
@@ -57,12 +60,14 @@ class Vertex:
 
     @property
     def title(self) -> str:
-        """The display name: a file's path, a table's qualified name, ``table#column``."""
+        """The display name: of a dataset and its columns that of its id, of others their full name.
+
+        So a table that is stored as files has one name, its path, where only ids of its columns are known.
+        """
         if self.label == COLUMN:
             return f"{title_of_id(dataset_of(self.id))}#{self.qualified_name}"
-        if self.label == "file":
-            return title_of_id(self.id)
-        return self.qualified_name
+        is_by_id = self.label in _TITLED_BY_ID and self.id.count("|") >= _MARKS
+        return title_of_id(self.id) if is_by_id else self.qualified_name
 
     @property
     def environment(self) -> str:

@@ -73,7 +73,8 @@ def dataset_text(identifier: str) -> str:
 class Report:
     """The outcome of a merge.
 
-    `read`: counts by what was read. `nodes`, `edges`: counts by label. `joined_by`: each joined dataset once.
+    `read`: counts by what was read. `elements`: counts of elements by key of the source. `nodes`, `edges`:
+    counts by label. `joined_by`: each joined dataset once.
     `problems`: examples of problems, at most `MAX_EXAMPLES` per source and kind. `by_source` counts all
     problems by source (its key, or `MERGE`) and kind, `totals` by kind. `not_retired`: sources of which
     nothing is retired, with the reason. `near_misses`: datasets that are probably one, best first; without
@@ -94,6 +95,12 @@ class Report:
     dismissed_near_misses: tuple[Dismissed, ...] = ()
     unmet: tuple[str, ...] = ()
     assumed: int = 0
+    elements: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def empty_sources(self) -> tuple[str, ...]:
+        """The configured sources that yield no lineage."""
+        return tuple(key for key, number in self.elements.items() if not number)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -145,6 +152,7 @@ class Report:
             "read": dict(self.read),
             "nodes": dict(self.nodes),
             "edges": dict(self.edges),
+            "elements": dict(self.elements),
             "joined": [joined._asdict() for joined in self.joined],
             "joined_by": [{"rules": list(rules), "datasets": number} for rules, number in self.joined_by],
             "datasets_joined": self.datasets_joined,

@@ -19,15 +19,24 @@ from lineage_merge.merge.property_rows import is_edge
 from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, JoinedBy, Report
 from lineage_merge.merge.source_completeness import why_not_retired
 from lineage_merge.model.elements import DBT_NAMESPACE, Problem, ProblemKind
-from lineage_merge.model.records import CountRecord, JoinedRecord, ProblemRecord, Record
+from lineage_merge.model.records import (
+    AliasRecord,
+    CountRecord,
+    ElementRecord,
+    JoinedRecord,
+    ProblemRecord,
+    Record,
+    YieldRecord,
+)
+from lineage_merge.sources import registry
 
 # Rule of datasets that several job types name identically.
 SAME_NAME = "same-name"
 
 
 # Distinct keys of the report's input: ``("problem", source, kind, document, field, message)``,
-# ``("read", what)``, ``("node", label)``, ``("edge", label)``, ``("assumed",)`` with a number, and
-# ``("dataset", id)`` with its uses.
+# ``("read", what)``, ``("yield", source)``, ``("node", label)``, ``("edge", label)``, ``("assumed",)`` with a
+# number, and ``("dataset", id)`` with its uses.
 _Key = tuple[str, ...]
 ReportFact = tuple[_Key, int | Uses]
 
@@ -56,8 +65,11 @@ def complete_report(records: Rows[Record], merged: Merged, config: Config) -> Re
     of_merge = facts(records, merged).cache()
     report = of_facts(of_merge)
     report = with_near_misses(report, near_misses(merged.elements, config, uses=of_merge.flat_map(_uses)))
+    # Of a catalog only what other sources reference counts, which may be nothing.
+    sources = [source.key for source, _ in registry.configured(config) if not source.is_catalog]
     return replace(
         report,
+        elements={**dict.fromkeys(sources, 0), **report.elements},
         not_retired=why_not_retired(config, report),
         unmet=unmet(merged.elements, report, config.merge.expect),
     )
@@ -107,12 +119,17 @@ def _uses(fact: ReportFact) -> Iterator[tuple[str, Uses]]:
 
 
 def of_source(records: Rows[Record], key: str) -> Rows[Record]:
-    """Set the `source` of problems among the records of a source."""
-    return records.map(partial(_reported_by, key))
+    """Set the `source` of problems among the records of a source, and count its elements."""
+    return records.map_partitions(partial(_reported_by, key))
 
 
-def _reported_by(key: str, record: Record) -> Record:
-    return record._replace(source=key) if isinstance(record, ProblemRecord) else record
+def _reported_by(key: str, records: Iterable[Record]) -> Iterator[Record]:
+    elements = 0
+    for record in records:
+        elements += isinstance(record, ElementRecord | AliasRecord)
+        yield record._replace(source=key) if isinstance(record, ProblemRecord) else record
+    if elements:
+        yield YieldRecord(key, elements)
 
 
 def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> Iterator[ReportFact]:
@@ -124,6 +141,8 @@ def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> Iterato
             yield _joined(rule, canonical_ids.value.get(dataset, dataset))
         case CountRecord(items, number):
             yield ("read", items), number
+        case YieldRecord(source, elements):
+            yield ("yield", source), elements
 
 
 def _of_element(row: Row) -> Iterator[ReportFact]:
@@ -215,6 +234,7 @@ def _total(parts: Iterable[_Part]) -> Report:
         read=dict(of("read")),
         nodes=dict(of("node")),
         edges=dict(of("edge")),
+        elements=dict(of("yield")),
         joined_by=tuple(JoinedBy(*item) for item in of("joined")),
         assumed=counts["assumed",],
         problems=tuple(sorted(shown, key=lambda example: (example.kind, *_order(example)))),

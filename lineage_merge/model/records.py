@@ -165,6 +165,13 @@ class CountRecord(NamedTuple):
     number: int
 
 
+class YieldRecord(NamedTuple):
+    """The number of elements that a source, by its key, yields in one partition."""
+
+    source: str
+    elements: int
+
+
 class RunsRecord(NamedTuple):
     """The number of a job's successful runs that a source read.
 
@@ -202,6 +209,7 @@ Record = (
     | ResolvedRecord
     | ProblemRecord
     | CountRecord
+    | YieldRecord
     | RunsRecord
     | UnreadColumnsRecord
 )

@@ -47,6 +47,7 @@ from lineage_merge.model.errors import (
     ExportError,
     HistoryError,
     IntermediateError,
+    SourceError,
     SourceMissing,
 )
 from lineage_merge.model.records import ProblemRecord, Record
@@ -103,7 +104,8 @@ class Outcome:
 def build(spark: "SparkSession | None", config: Config, on_progress: ProgressCallback = no_progress) -> Built:
     """Read and merge the sources; without Spark in this process, of which `InputTooLarge` is the limit.
 
-    Invalid documents are skipped and reported; with `config.strict` the first one raises `DocumentError`.
+    Invalid documents are skipped and reported, as are sources without lineage; with `config.strict` the first
+    one raises `DocumentError`, or a source `SourceError`.
     Raises `SourceError` if a source cannot be read.
     """
     with running(config), step("build") as building, own_errors():
@@ -118,6 +120,11 @@ def build(spark: "SparkSession | None", config: Config, on_progress: ProgressCal
                     records, config.environment, config.dag_name, config.merge, config.metadata
                 )
                 report = complete_report(records, merged, config)
+                if config.strict and report.empty_sources:
+                    keys = ", ".join(report.empty_sources)
+                    raise SourceError(
+                        f"no lineage found in {keys} (strict). Fix: correct or remove its section"
+                    )
             building.count(**report.counts)
             return Built(
                 merged.nodes,

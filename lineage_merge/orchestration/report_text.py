@@ -41,14 +41,24 @@ _SEPARATORS = "/.|"
 
 
 def print_report(console: Console, report: "Report", written: str, *, everything: bool = False) -> None:
-    """Print the summary of a build or run: read, translated, joined, written, problems.
+    """Print the summary of a build or run, and its problems.
 
     `everything`: list all problems, each in a line of its own.
     """
+    print_summary(console, report, written, everything=everything)
+    print_problems(console, report, everything=everything)
+
+
+def print_summary(console: Console, report: "Report", written: str, *, everything: bool = False) -> None:
+    """Print what was read, translated, joined and written, and the number of problems by kind."""
     table = Table(title="lineage_merge", title_justify="left", show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
     table.add_row("read", ", ".join(_read(what, number) for what, number in report.read.items()) or "nothing")
+    if report.empty_sources:
+        keys = ", ".join(report.empty_sources)
+        warning = f"no lineage found in {keys}; with --strict, this is an error"
+        table.add_row(Text("warning", style="bold yellow"), Text(warning, style="yellow"))
     nodes = ", ".join(counted(number, label, f"{label}s") for label, number in report.nodes.items())
     edges = ", ".join(f"{number} {label}" for label, number in report.edges.items())
     table.add_row("translated", f"{counted(sum(report.nodes.values()), 'vertex', 'vertices')}: {nodes}")
@@ -73,7 +83,6 @@ def print_report(console: Console, report: "Report", written: str, *, everything
     if report.not_retired:
         table.add_row("not retired", Text("\n".join(report.not_retired)))
     console.print(table)
-    print_problems(console, report, everything=everything)
 
 
 def print_problems(console: Console, report: "Report", *, everything: bool = False) -> None:

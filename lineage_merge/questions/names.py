@@ -1,8 +1,9 @@
 """Resolution of user input to one vertex.
 
 Input is an id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a unique name: short, qualified
-(with or without the database), or the location of a table. An appended ``#column`` selects a column,
-compared case-insensitively, ``#column.field`` a field of a structure.
+(with or without the database), or the location of a table. Names that nothing is spelt like are searched in
+any case. An appended ``#column`` selects a column, compared case-insensitively, ``#column.field`` a field of
+a structure.
 """
 
 import re
@@ -73,15 +74,16 @@ def _listed(similar: str, where: str) -> str:
 def _resolve(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> Vertex:
-    # A name may contain "#", so the complete text is tried first.
-    candidates = _candidates(graph, text, labels, environment, dag)
-    if candidates:
-        return _require_unique(text, candidates)
     owner, mark, column = text.rpartition("#")
-    if mark and owner and column:
-        datasets = _candidates(graph, owner, DATASET_LABELS, environment, dag)
-        if datasets:
-            return _column(graph, _require_unique(owner, datasets), column)
+    for candidates_of in (_candidates, _in_any_case):
+        # A name may contain "#", so the complete text is tried first.
+        candidates = candidates_of(graph, text, labels, environment, dag)
+        if candidates:
+            return _require_unique(text, candidates)
+        if mark and owner and column:
+            datasets = candidates_of(graph, owner, DATASET_LABELS, environment, dag)
+            if datasets:
+                return _column(graph, _require_unique(owner, datasets), column)
     check_scope(graph, environment, dag)
     wanted = owner or text
     like = graph.search(wanted, labels, environment, dag, _SUGGESTED)
@@ -95,17 +97,48 @@ def _misspelt(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> list[Vertex]:
     """Return the vertices with a similar name: one mistake leaves one half of a name as it is."""
+    by_name: dict[str, list[Vertex]] = defaultdict(list)
+    for vertex in _with_half(graph, text, labels, environment, dag):
+        for name in {vertex.name.lower(), vertex.title.lower()}:
+            if vertex not in by_name[name]:
+                by_name[name].append(vertex)
+    similar = similar_names(text, by_name, _SUGGESTED, cutoff=0.8)
+    return list(dict.fromkeys(vertex for name in similar for vertex in by_name[name]))[:_SUGGESTED]
+
+
+def _with_half(
+    graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> list[Vertex]:
+    """Return vertices whose names contain one half of a text."""
     middle = len(text) // 2
     if middle < _MIN_HALF:
         return []
-    by_name: dict[str, list[Vertex]] = defaultdict(list)
-    for half in (text[:middle], text[middle:]):
-        for vertex in graph.search(half, labels, environment, dag, _COMPARED):
-            for name in {vertex.name.lower(), vertex.title.lower()}:
-                if vertex not in by_name[name]:
-                    by_name[name].append(vertex)
-    similar = similar_names(text, by_name, _SUGGESTED, cutoff=0.8)
-    return list(dict.fromkeys(vertex for name in similar for vertex in by_name[name]))[:_SUGGESTED]
+    halves = (text[:middle], text[middle:])
+    return [vertex for half in halves for vertex in graph.search(half, labels, environment, dag, _COMPARED)]
+
+
+def _in_any_case(
+    graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> list[Vertex]:
+    """Return the vertices with this name in another case.
+
+    Graphs search in a few cases only, so a name in mixed case is found by one half, if that has one case.
+    """
+    wanted = text.casefold()
+    short = text.rpartition(".")[2]
+    by_name = graph.search(short, labels, environment, dag, _COMPARED)
+    if matching := _with_name(by_name, wanted):
+        return matching
+    return _with_name(_with_half(graph, short, labels, environment, dag), wanted)
+
+
+def _with_name(vertices: Iterable[Vertex], wanted: str) -> list[Vertex]:
+    return [*{vertex.id: vertex for vertex in vertices if _has_name(vertex, wanted)}.values()]
+
+
+def _has_name(vertex: Vertex, wanted: str) -> bool:
+    full = vertex.qualified_name.casefold()
+    return wanted in (vertex.name.casefold(), full) or ("." in wanted and full.endswith(f".{wanted}"))
 
 
 def _candidates(

@@ -18,8 +18,10 @@ from lineage_merge.questions.graph import LineageGraph
 
 Status = Literal["used", "unused", "unknown"]
 QUERY_LOG = "query_log"
-# What was not read for 90 days is unused, without another duration.
-UNUSED_AFTER_MS = 90 * 24 * 3_600_000
+_DAY_MS = 24 * 3_600_000
+# What was not read for so long is unused, without another duration. A bit less than the default lookback of
+# a query log, of which the first statement may be later.
+UNUSED_AFTER_MS = 28 * _DAY_MS
 # A statement that reads a view reads what it is made of.
 _READS = {False: ("feeds",), True: ("feeds_column", "influences")}
 
@@ -96,7 +98,7 @@ class Usage:
                 reason = "not observed"
             elif use.own_last_read is not None and use.own_last_read >= use.observed_until - duration_ms:
                 return Verdict(
-                    "used", self.text if self._is_read else f"last read on {utc_date(self.last_read)}"
+                    "used", self.text if self.is_read else f"last read on {utc_date(self.last_read)}"
                 )
             elif use.observed_until - use.observed_from < duration_ms:
                 reason = f"observed for {duration_text(use.observed_until - use.observed_from)} only"
@@ -106,7 +108,7 @@ class Usage:
         return Verdict("unknown", unknown) if unknown else Verdict("unused", self.text)
 
     @property
-    def _is_read(self) -> bool:
+    def is_read(self) -> bool:
         """Whether it was read in the observed time."""
         return self.last_read is not None and self.last_read >= (self.observed_from or 0)
 
@@ -116,7 +118,7 @@ class Usage:
         if not self.is_observed:
             return "not observed"
         times = f"read {counted(self.reads, 'time')}" if self.reads else ""
-        if self._is_read:
+        if self.is_read:
             through = f" through {self.read_through.title}" if self.read_through else ""
             last_on = f"last on {utc_date(self.last_read)}"
             return f"{times}, {last_on}{through}" if times else f"read{through}, {last_on}"
@@ -199,6 +201,17 @@ def _fields_and_structures(graph: LineageGraph, vertices: Mapping[str, Vertex]) 
     return edges_of
 
 
+def lookback_fix(assessed: Iterable[Usage], duration_ms: int) -> str:
+    """Return the remedy if usage is unknown because it is not observed for so long, else ""."""
+    is_too_short = any(
+        usage.verdict(duration_ms).status == "unknown"
+        and all(use.is_observed for use in (usage, *usage.through))
+        for usage in assessed
+    )
+    days = -(-duration_ms // _DAY_MS)
+    return f"Fix: set query_log[].lookback to {days}d, with a log that is as long" if is_too_short else ""
+
+
 def may_be_dropped(usage: Usage, dependents: Mapping[str, int], duration_ms: int) -> str:
     """Return what stands against dropping a dataset or column: its dependents by kind, and its usage."""
     status, reason = usage.verdict(duration_ms)
@@ -207,6 +220,8 @@ def may_be_dropped(usage: Usage, dependents: Mapping[str, int], duration_ms: int
         read = f"no statement read it since {since} (observed until {until})"
     else:
         read = f"it was {reason}" if status == "used" else f"its usage is unknown: {reason}"
+        if fix := lookback_fix([usage], duration_ms):
+            read += f" ({fix})"
     if kinds := [counted(number, kind) for kind, number in dependents.items() if number]:
         depends = "depends" if sum(dependents.values()) == 1 else "depend"
         return f"{', '.join(kinds)} {depends} on it; {read}"

@@ -20,7 +20,7 @@ from lineage_merge.questions.fields import (
     Text,
     Time,
 )
-from lineage_merge.questions.formats.describe import listed_counts
+from lineage_merge.questions.formats.describe import counted, listed_counts
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.question import (
     LIMIT,
@@ -34,9 +34,10 @@ from lineage_merge.questions.question import (
 )
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.usage import QUERY_LOG, Usage, query_log_of, usages
+from lineage_merge.questions.usage import QUERY_LOG, Usage, lookback_fix, query_log_of, usages
 
 NOT_OBSERVED = "usage is unknown: no query log covers it. Fix: merge the source query_log"
+_NOTHING_UNUSED = "nothing is unused"
 # Statements read no dashboard and no metric.
 _READ_LABELS = tuple(label for label in DATASET_LABELS if label not in ("exposure", *SEMANTIC_LABELS))
 
@@ -111,6 +112,11 @@ class UsageResult(RowsResult):
             }
             why = f" ({', '.join(sorted(reasons))})" if reasons else ""
             yield f"in {duration_text(self.unused_for)}: {listed_counts(self.counts)}{why}"
+            if fix := lookback_fix(self.assessed, self.unused_for):
+                yield fix
+        elif not self.start and (observed := [usage for usage in self.assessed if usage.is_observed]):
+            number = sum(not usage.is_read for usage in observed)
+            yield f"not read in the observed time: {number} of {counted(len(observed), 'dataset')}"
 
 
 def _observed(usage: Usage) -> str:
@@ -139,7 +145,7 @@ def unused_result(
         question=question,
         scope=graph.scope,
         graph=subgraph(usage.element for usage in shown),
-        note=note or ("" if shown else "nothing is unused"),
+        note=note or ("" if shown else _NOTHING_UNUSED),
         unused_for=unused_for,
         usages=shown,
         assessed=assessed,
@@ -192,10 +198,14 @@ class UsageQuestion(Question[UsageResult]):
             usage for usage in assessed if unused_for is None or usage.verdict(unused_for).status == "unused"
         ][: self.limit]
         note = ""
-        if not any(usage.is_observed for usage in assessed):
+        if not any(usage.is_observed for usage in usage_by_id.values()):
             note = graph.empty_note(NOT_OBSERVED)
+        elif not assessed:
+            note = f"{start.title} has no columns" if start else ""
         elif not shown:
-            note = "nothing is unused"
+            note = _NOTHING_UNUSED
+            if any(usage.verdict(unused_for or 0).status == "unknown" for usage in assessed):
+                note = "nothing is known to be unused"
         return UsageResult(
             question=self.question,
             scope=graph.scope,

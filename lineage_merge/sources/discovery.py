@@ -2,13 +2,14 @@
 
 import os
 import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.model.errors import SourceError
 from lineage_merge.sources.source import Source, imported
@@ -82,30 +83,17 @@ class SourceDiscovery:
 
     def search(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> Discovered:
         """Return the input among files; `rest` are those that no source owns."""
-        return Discovered(self.in_lines(rest))
+        return Discovered(self.in_lines(files, rest))
 
-    def in_lines(self, files: Iterable[StoredFile]) -> SourceInput | None:
+    def in_lines(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> SourceInput | None:
         """Return folders or files of lines with documents of the source.
 
         Its parser decides: a log may contain documents of several sources, and long ones.
         """
         if not self.source.line_files.key:
             return None
-        by_folder: dict[str, list[StoredFile]] = defaultdict(list)
-        for file in files:
-            if file.size and _may_be_text(file_name(file.location)):
-                by_folder[folder_of(file.location)].append(file)
-        has_documents: Callable[[StoredFile], bool] = imported(self.source.line_files.has_documents)
-        locations: list[str] = []
-        for folder, in_folder in by_folder.items():
-            tested = in_folder[:_MAX_TESTED]
-            matching = []
-            for file in tested:
-                with suppress(SourceError):
-                    matching += [file.location] if has_documents(file) else []
-            is_whole = len(matching) == len(tested) and len(in_folder) > 1
-            locations += [folder] if matching and is_whole else matching
-        return SourceInput(self.source.line_files.key, _outermost(locations)) if locations else None
+        locations = locations_with(imported(self.source.line_files.has_documents), files, rest)
+        return SourceInput(self.source.line_files.key, locations) if locations else None
 
     def settings(
         self, source_input: SourceInput, folder: Path | None, _namespaces: Mapping[str, str] = {}
@@ -121,6 +109,10 @@ class SourceDiscovery:
             return {source_input.key: dict(source_input.settings)}
         return {source_input.key: locations[0] if len(locations) == 1 else locations}
 
+    def check(self, _source_input: SourceInput, _namespaces: Mapping[str, str]) -> str:
+        """Return what a user has to check in the settings, "" if they are certain."""
+        return ""
+
     def command(self, key: str, location: str) -> str:
         """Return the option that reads a location as the documents of `key`, "" if none can."""
         (flag,) = (option.flag for option in self.source.locations if key in (option.key, *option.also))
@@ -135,6 +127,55 @@ def discovery_of(source: Source) -> SourceDiscovery:
     """Return the discovery of a source."""
     discovery: SourceDiscovery = imported(source.discovery)(source)
     return discovery
+
+
+def locations_with(
+    has_documents: Callable[[StoredFile], bool], files: Iterable[StoredFile], rest: Iterable[StoredFile]
+) -> tuple[str, ...]:
+    """Return the folders of which all texts have a document, and else the files that have one.
+
+    `rest` are the files that no source owns. Folders are read with all that is below them, so one is named
+    in place of its only file, or of several folders, only if nothing else is below it.
+    """
+    by_folder = grouped((folder_of(file.location), file) for file in rest if is_text(file))
+    texts = Counter(folder_of(file.location) for file in files if is_text(file))
+    whole: set[str] = set()
+    locations: set[str] = set()
+    for folder, in_folder in by_folder.items():
+        matching = _matching(has_documents, in_folder[:_MAX_TESTED])
+        is_whole = len(matching) == len(in_folder[:_MAX_TESTED])
+        if matching and not is_whole:
+            matching += _matching(has_documents, in_folder[_MAX_TESTED:])
+        if is_whole and len(in_folder) == texts[folder]:
+            whole.add(folder)
+        locations |= {folder} if is_whole and len(in_folder) > 1 else set(matching)
+
+    def is_complete(folder: str) -> bool:
+        return folder != "." and all(text in whole for text in texts if is_below(text, folder))
+
+    locations = {
+        folder_of(location)
+        if location not in by_folder and folder_of(location) in whole and is_complete(folder_of(location))
+        else location
+        for location in locations
+    }
+    while common := [
+        above
+        for above, number in Counter(parent(location) for location in locations & whole).items()
+        if number > 1 and is_complete(above)
+    ]:
+        locations |= {*common}
+        whole |= {*common}
+        locations = {*outermost(locations)}
+    return outermost(locations)
+
+
+def _matching(has_documents: Callable[[StoredFile], bool], files: Iterable[StoredFile]) -> list[str]:
+    matching: list[str] = []
+    for file in files:
+        with suppress(SourceError):
+            matching += [file.location] if has_documents(file) else []
+    return matching
 
 
 def located(location: str, folder: Path | None) -> str:
@@ -172,12 +213,14 @@ def is_below(location: str, folder: str) -> bool:
     return location == folder or location.startswith(folder.rstrip("/") + "/")
 
 
-def _may_be_text(name: str) -> bool:
-    plain = name.lower().removesuffix(".gz")
-    return plain.endswith(_TEXTS) or ".log." in plain
+def is_text(file: StoredFile) -> bool:
+    """Return whether a file may have documents as text, by its name."""
+    plain = file_name(file.location).lower().removesuffix(".gz")
+    return file.size > 0 and (plain.endswith(_TEXTS) or ".log." in plain)
 
 
-def _outermost(locations: Iterable[str]) -> tuple[str, ...]:
+def outermost(locations: Iterable[str]) -> tuple[str, ...]:
+    """Return the locations that are below no other one, sorted."""
     ordered = sorted(set(locations))
     return tuple(
         location

@@ -27,7 +27,7 @@ ARTIFACTS = "s3://lineage/artifacts"
 
 
 def shipped(name: str) -> ModuleType:
-    """A file of `dags/`, not under its own name: that is the package's."""
+    """Return the module of a file of `dags/`."""
     spec = util.spec_from_file_location(f"shipped_{name}", Path(__file__).with_name(f"{name}.py"))
     assert spec
     assert spec.loader
@@ -36,8 +36,8 @@ def shipped(name: str) -> ModuleType:
     return module
 
 
-pipeline_dag = shipped("lineage_merge").pipeline_dag
-scheduled_dag = shipped("lineage_merge_scheduled").scheduled_dag
+pipeline_dag = shipped("lineage_pipeline").pipeline_dag
+scheduled_dag = shipped("lineage_scheduled").scheduled_dag
 
 MERGE: dict[str, Any] = {
     "dbt_manifests": [{"manifest": "{{ var.value.sample_data }}/dbt/manifest.json", "namespace": WAREHOUSE}],

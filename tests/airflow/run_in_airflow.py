@@ -30,7 +30,7 @@ from typing import Any
 TESTS = Path(__file__).resolve().parents[1]
 REPOSITORY = TESTS.parent
 SAMPLE = REPOSITORY / "sample_data"
-SHIPPED = {"lineage_merge.py": "tickit_daily", "lineage_merge_scheduled.py": "lineage_unmanaged"}
+SHIPPED = {"lineage_pipeline.py": "tickit_daily", "lineage_scheduled.py": "lineage_unmanaged"}
 GLUE_JOBS = ("tickit_sales_ingest", "tickit_sales_load")
 STEPS = ["lineage.wait", "lineage.build", "lineage.load", "lineage.report"]
 PARSE_SECONDS = 0.5

@@ -214,6 +214,18 @@ def test_the_page_is_opened(home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "shop.marts.fct_sales#margin" in outcome.out
 
 
+def test_with_the_page_the_terminal_has_the_summary_and_the_address(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webbrowser, "open", lambda _url: True)
+    outcome = in_process("demo", "--quiet", "--open", LINEAGE_MERGE_HOME=str(home))
+    assert outcome.out.startswith("lineage_merge")
+    assert "near misses" in outcome.out
+    assert "Fix:" not in outcome.out
+    assert "8." not in outcome.out
+    assert outcome.err == f"page {(home / 'demo.html').as_uri()}\n"
+
+
 @pytest.mark.parametrize(
     ("text", "shifted"),
     [

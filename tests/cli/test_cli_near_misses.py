@@ -50,6 +50,17 @@ def decide(file: Path | None, folder: str, *words: str, **variables: str) -> Out
     return in_process("near-misses", *words, *config, "--folder", folder, **variables)
 
 
+def test_without_arguments_they_are_listed(file: Path, folder: str) -> None:
+    listed = decide(file, folder)
+
+    assert listed.code == 0, listed.err
+    lines = [line.split(maxsplit=1) for line in listed.out.splitlines()]
+    assert [line[1] for line in lines if line[:1] == ["written"]] == [
+        f"{EAST}|dev.public.{name}" for name in ("event", "sales")
+    ]
+    assert file.read_text() == TEXT
+
+
 def test_accepting_writes_the_fix_and_nothing_else(file: Path, folder: str) -> None:
     shown = decide(file, folder, "accept", f"{EAST}|dev.public.event")
     assert (shown.code, file.read_text()) == (0, TEXT)
@@ -112,6 +123,9 @@ def test_a_layout_that_cannot_be_changed_is_left_alone(file: Path, folder: str) 
     ("words", "code", "message"),
     [
         (("dismiss", "public.event"), 2, "dismiss requires --reason"),
+        (("accept",), 2, "accept requires DATASET"),
+        (("--apply",), 2, "only for accept and dismiss"),
+        (("accept", "public.event", "--demo"), 2, "--demo is only for the list"),
         (("accept", "public.event", "--by", "anna"), 2, "only for dismiss"),
         (("dismiss", "x", *DISMISS, "--until", "2020-01-01"), 2, "--until is in the past"),
         (("accept", f"{EAST}|dev.public.evnt"), 9, f"did you mean {EAST}|dev.public.event"),

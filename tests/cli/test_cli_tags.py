@@ -44,7 +44,7 @@ def test_the_tree_of_a_tag_has_each_path(folder: Path) -> None:
     assert outcome.out == (
         "pii\n"
         "s3://crm-raw/customers#email\n"
-        "└── crm.lake.customers#email  ← crm_ingest  IDENTITY\n"
+        "└── s3://crm-lake/customers#email  ← crm_ingest  IDENTITY\n"
         "    └── crm.main.stg_customers#email  ← model.crm.stg_customers  IDENTITY\n"
         "        ├── crm.main_marts.classified#kind  ← model.crm.classified"
         "  CONDITIONAL CASE WHEN email LIKE '%@example.com…\n"

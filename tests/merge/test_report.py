@@ -1,7 +1,13 @@
 """Counts and examples of a report, and completeness of its sources."""
 
+import io
 from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+import pytest
+from rich.console import Console
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine
@@ -20,7 +26,10 @@ from lineage_merge.model.elements import (
     Reference,
     Writes,
 )
+from lineage_merge.model.errors import SourceError
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.pipeline import build
+from lineage_merge.orchestration.report_text import print_summary
 
 KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
@@ -115,3 +124,22 @@ def test_a_report_lists_sources_that_are_not_retired_with_the_reason(each_engine
         f"Hive: {MANY} documents rejected",
         "dbt: 1 document rejected",
     )
+
+
+def test_a_source_without_lineage_is_in_the_summary_and_an_error_if_strict(tmp_path: Path) -> None:
+    log, lines = tmp_path / "hive.log", tmp_path / "sql" / "load.sql"
+    log.write_text("INFO started\n")
+    lines.parent.mkdir()
+    lines.write_text("insert into shop.b select x from shop.a;\n")
+    sources = config(sql=[{"path": str(lines.parent), "dialect": "spark"}], hive={"log": str(log)})
+
+    with build(None, sources) as built:
+        found = built.report
+    assert found.empty_sources == ("hive",)
+    assert Report.from_json(found.as_json()).empty_sources == ("hive",)
+    printed = io.StringIO()
+    print_summary(Console(file=printed, width=200), found, "")
+    assert "no lineage found in hive; with --strict, this is an error" in printed.getvalue()
+
+    with pytest.raises(SourceError, match=r"^no lineage found in hive \(strict\)\. Fix: "):
+        build(None, replace(sources, strict=True))

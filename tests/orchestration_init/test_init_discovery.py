@@ -89,17 +89,70 @@ def test_events_are_found_in_every_form(folder: Path, data: Path) -> None:
     (folder / "packed" / "e.jsonl.gz").write_bytes(gzip.compress(events))
     (folder / "other" / "e.jsonl").write_text('{"a": 1}\n')
 
-    assert search(".").inputs == {
-        "openlineage": SourceInput(
-            "events", ("array/e.json", "lines/e.jsonl", "log/spark.log", "packed/e.jsonl.gz")
-        )
-    }
+    assert search(".").inputs == {"openlineage": SourceInput("events", ("array", "lines", "log", "packed"))}
 
 
 def test_a_folder_of_events_is_one_location(folder: Path, data: Path) -> None:
     shutil.copytree(data / "openlineage" / "events", folder / "events" / "2026" / "11")
 
     assert search(".").inputs == {"openlineage": SourceInput("events", ("events/2026/11",))}
+
+
+def test_folders_are_named_in_place_of_the_files_and_folders_below(folder: Path, data: Path) -> None:
+    event = read(data / CAPTURED["events"]).partition("\n")[0]
+    for day in ("01", "02"):
+        (folder / "events" / "2026" / day).mkdir(parents=True)
+        (folder / "events" / "2026" / day / "e.jsonl").write_text(event)
+    assert search(".").inputs == {"openlineage": SourceInput("events", ("events/2026",))}
+
+    # Another source's file below the common folder, which is read with all that is below.
+    (folder / "events" / "2026" / "hive").mkdir()
+    shutil.copy(data / CAPTURED["hive"], folder / "events" / "2026" / "hive" / "hive.log")
+    assert search(".").inputs == {
+        "openlineage": SourceInput("events", ("events/2026/01", "events/2026/02")),
+        "hive": SourceInput("log", ("events/2026/hive",)),
+    }
+
+
+def test_all_files_of_a_mixed_folder_are_found(folder: Path, data: Path) -> None:
+    event = read(data / CAPTURED["events"]).partition("\n")[0]
+    names = [f"{number}.json" for number in range(6)]
+    for name in names:
+        (folder / name).write_text(event)
+    (folder / "0.json").write_text('{"a": 1}')
+
+    assert search(".").inputs == {"openlineage": SourceInput("events", tuple(names[1:]))}
+
+
+def test_files_of_statements_are_a_query_log(folder: Path) -> None:
+    (folder / "queries").mkdir()
+    table = '{"table": "shop.items", "columns": [{"name": "id"}]}\n'
+    statement = {
+        "id": "1",
+        "session": "s",
+        "statement": "create table b as select 1",
+        "started": "2026-11-01T06:00:00Z",
+    }
+    (folder / "queries" / "1.jsonl").write_text(table * 80 + json.dumps(statement))
+
+    assert search(".").inputs == {"query_log": SourceInput("path", ("queries",), {"format": "statements"})}
+
+
+def test_what_is_not_used_is_named_with_what_reads_it(folder: Path, data: Path) -> None:
+    shutil.copytree(data / "dbt" / "redshift_v12", folder / "shop" / "target")
+    (folder / "shop" / "dbt_project.yml").write_text("name: shop\n")
+    for name in ("shop/models", "load/sql/daily", "load/sql"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        (folder / name / "a.sql").write_text("create table b as select * from a;")
+    results = {"metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/run-results/v6.json"}}
+    (folder / "shop" / "target" / "run_results_test.json").write_text(json.dumps(results))
+
+    assert search(".").notes == (
+        "load/sql: 2 SQL files, not used: --sql load/sql --sql-dialect NAME reads them",
+        "shop/target/run_results_test.json: not used: dbt's run results: give them as dbt[].run_results",
+    )
+    named = {"sql": SourceInput("path", ("load/sql",)), "dbt": SourceInput("manifest", ("shop/target",))}
+    assert search(".", named).notes == ()
 
 
 def test_hive_logs_are_found_among_others(folder: Path, data: Path) -> None:

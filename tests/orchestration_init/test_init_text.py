@@ -1,5 +1,6 @@
 """The text of a configuration: short, commented, and read back unchanged."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def uncommented(written: str) -> list[str]:
     return [line for line in written.splitlines() if line and not line.lstrip().startswith("#")]
 
 
-def test_the_longest_configuration_of_spline_and_dbt_has_ten_lines(tmp_path: Path) -> None:
+def test_every_mapping_is_a_block_and_no_line_is_long(tmp_path: Path) -> None:
     login = {"username": "reader", "password_env": "SPLINE_PASSWORD"}
     arango = {"hosts": "http://arangodb:8529", "database": "spline", **login}
     known = project(catalog=f"{TARGET}/catalog.json", run_results=f"{TARGET}/run_results.json")
@@ -65,7 +66,8 @@ def test_the_longest_configuration_of_spline_and_dbt_has_ten_lines(tmp_path: Pat
     )
     written = text(proposal, findings, Path())
 
-    assert len(uncommented(written)) <= 10, written
+    assert uncommented(written)[-3:] == ["merge:", "  default_schemas:", f"    {WAREHOUSE}: dev.public"]
+    assert "{" not in written
     assert yaml.safe_load(written) == proposal.settings(Path())
     assert proposal.settings()["merge"] == {"default_schemas": {WAREHOUSE: "dev.public"}}
     assert max(len(line) for line in written.splitlines()) <= 120
@@ -164,6 +166,27 @@ def test_sql_files_have_the_namespace_of_the_dbt_project_on_their_platform() -> 
     proposal, _ = proposed(sources, project("m.json"))
 
     assert proposal.settings()["sql"] == [{"path": "sql", "dialect": "redshift", "namespace": WAREHOUSE}]
+
+
+def statements(*projects: ProjectFindings) -> str:
+    sources = {"query_log": SourceInput("path", ("log",), {"format": "statements"})}
+    if projects:
+        sources |= inputs(dbt=tuple(each.location for each in projects))
+    proposal, findings = proposed(sources, *projects)
+    CONFIGURATION.parse(proposal.settings())
+    return text(proposal, findings, Path()).partition("query_log:\n")[2].partition("dbt:")[0]
+
+
+def test_a_log_of_statements_has_the_warehouse_of_the_only_project() -> None:
+    entry = f"  - path: log\n    format: statements\n    dialect: redshift\n    namespace: {WAREHOUSE}\n"
+    on_sql_server = replace(project("b.json"), platform="sqlserver", project="other")
+
+    assert statements(project()) == entry
+    assert "    dialect: tsql\n    namespace: mssql://" in statements(on_sql_server)
+    for unknown in ((), (project(), on_sql_server)):
+        assert statements(*unknown).startswith(
+            "  # CHECK: a query log does not name its warehouse, set dialect and namespace.\n  - path: log\n"
+        )
 
 
 def test_a_given_namespace_takes_precedence() -> None:

@@ -65,6 +65,22 @@ def test_lines_are_those_that_rich_prints_unless_cells_wrap() -> None:
         assert lines is None or printed.getvalue().splitlines() == lines
 
 
+def test_cells_wrap_between_words_if_the_words_of_all_columns_fit() -> None:
+    table = filled(
+        AnswerTable("name", "about", "job"), ("dev.shop.orders", "all orders of the shop", "load_orders")
+    )
+
+    def printed(width: int) -> list[str]:
+        output = io.StringIO()
+        Console(file=output, width=width).print(table)
+        return [line.rstrip() for line in output.getvalue().splitlines()]
+
+    for width in (36, 42):
+        assert printed(width)[1].split()[0::2][0] == "dev.shop.orders"
+        assert all("load_orders" in line for line in printed(width)[1:2])
+    assert "dev.shop.orders" not in printed(30)[1]
+
+
 def test_columns_without_a_name_or_with_the_same_get_one() -> None:
     table = filled(AnswerTable("from", "layer", "to", "layer", ""), ("a", "raw", "b", "mart", "x"))
     assert rows(csv_text([table])) == [

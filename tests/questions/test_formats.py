@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph
+from lineage_merge.model.elements import DatasetName, dataset_id
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.formats.conversions import as_json, json_text
 from lineage_merge.questions.formats.diagrams import dot, escaped, mermaid
@@ -46,8 +47,8 @@ OBEYED = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u20
 def hostile(name: str) -> Subgraph:
     """Return two datasets with this name, and a job with this name between them."""
     vertices = [
-        Vertex(f"dev|wh|{name}{n}", "table", {"name": name, "qualified_name": name, "aliases": (name, "x")})
-        for n in (1, 2)
+        Vertex(place, "table", {"name": name, "qualified_name": name, "aliases": (name, "x")})
+        for place in (dataset_id("dev", DatasetName("wh", name)), dataset_id("dev", DatasetName("x", name)))
     ]
     edge = Edge(
         f"e{name}", "feeds", vertices[0].id, vertices[1].id, {"job_name": name, "via": name, "sequence": 7}
@@ -153,9 +154,11 @@ def test_mermaid_escapes_only_special_characters(text: str, written: str) -> Non
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_json_contains_any_name_unchanged(name: str) -> None:
-    said = json.loads(json_text(as_json(hostile(name))))
+    graph = hostile(name)
+    said = json.loads(json_text(as_json(graph)))
+    source, target = graph.vertices
     assert said["vertices"][0] == {
-        "id": f"dev|wh|{name}1",
+        "id": source,
         "label": "table",
         "name": name,
         "properties": {"aliases": [name, "x"], "name": name, "qualified_name": name},
@@ -164,8 +167,8 @@ def test_json_contains_any_name_unchanged(name: str) -> None:
         {
             "id": f"e{name}",
             "label": "feeds",
-            "from": f"dev|wh|{name}1",
-            "to": f"dev|wh|{name}2",
+            "from": source,
+            "to": target,
             "properties": {"job_name": name, "sequence": 7, "via": name},
         }
     ]

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph
+from lineage_merge.model.elements import DatasetName, dataset_id
 from lineage_merge.questions.formats.describe import one_line, truncate
 from lineage_merge.questions.formats.picture import MAX_DATASETS, MAX_ROWS, picture
 from tests.fuzz.test_hostile_names import NAMES
@@ -47,7 +48,8 @@ class Shown(HTMLParser):
 
 def captured(name: str, columns: int = 1) -> Subgraph:
     """Return a job that writes one dataset from another, everything with this name."""
-    source, target, job = f"dev|wh|{name}1", f"dev|wh|{name}2", f"dev|d|spark|{name}"
+    source, target = (dataset_id("dev", DatasetName(place, name)) for place in ("wh", "other"))
+    job = f"dev|d|spark|{name}"
     vertices = [Vertex(each, "table", {"name": name, "qualified_name": name}) for each in (source, target)]
     vertices.append(Vertex(job, "job", {"name": name}))
     properties = {"job_name": name, "transformation": name, "expression": name}

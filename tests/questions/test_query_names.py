@@ -25,6 +25,27 @@ def test_unique_names_are_resolved(graph: LineageGraph, typed: str, means: str) 
     assert resolve_dataset_or_column(graph, typed).id == means
 
 
+def test_a_unique_name_is_found_in_any_case() -> None:
+    def table(name: str) -> Vertex:
+        held = {"environment": "dev", "name": name.rpartition(".")[2], "qualified_name": name}
+        return Vertex(at(name), "table", held)
+
+    graph = InMemory(
+        [table("dw.mart.Daily_Sales"), table("dw.raw.DAYS"), table("dw.lab.days"), table("dw.raw.d")], []
+    )
+
+    def resolved(typed: str) -> str:
+        return resolve_dataset_or_column(graph, typed).id
+
+    assert resolved("DAILY_SALES") == resolved("mart.daily_sales") == at("dw.mart.Daily_Sales")
+    # As it is spelt, else all that differ in case only.
+    assert resolved("days") == at("dw.lab.days")
+    assert resolved("RAW.days") == at("dw.raw.DAYS")
+    with pytest.raises(Ambiguous) as raised:
+        resolved("Days")
+    assert raised.value.candidates == (at("dw.lab.days"), at("dw.raw.DAYS"))
+
+
 @pytest.mark.parametrize(
     "typed", ["a", "redshift://wh:5439|a", "redshift://wh:5439|a#id", "s3://raw/in", "s3a://raw/in/"]
 )

@@ -95,7 +95,8 @@ def test_an_empty_answer_has_a_note() -> None:
 
 @pytest.mark.parametrize("name", [*HOSTILE, *NAMES, "x" * 5_000])
 def test_any_name_is_text(name: str) -> None:
-    document = svg(captured(name, 2), name, [f"dev|wh|{name}1"])
+    graph = captured(name, 2)
+    document = svg(graph, name, [graph.datasets[0].id])
     root = parsed(document)
     assert {each.tag.removeprefix(SVG) for each in root.iter()} <= TAGS
     attributes = {key for each in root.iter() for key in each.attrib}

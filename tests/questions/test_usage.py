@@ -27,6 +27,7 @@ DAY = 24 * 3_600_000
 # 2026-11-26.
 UNTIL = 20_783 * DAY
 SHORT = "redshift://new:5439"
+FIX = "Fix: set query_log[].lookback to 28d, with a log that is as long"
 
 
 def days_ago(number: int) -> int:
@@ -112,7 +113,38 @@ def test_only_what_is_unused_is_listed_and_what_is_unknown_is_counted(lineage: L
         (at("old"), at("stale"), at("mart")), "unused"
     )
     assert found.counts == {"unused": 3, "unknown": 1, "used": 7}
-    assert [*found.summary()] == ["in 90 d: 3 unused, 1 unknown, 7 used (observed for 12 d only)"]
+    assert [*found.summary()] == [
+        "in 90 d: 3 unused, 1 unknown, 7 used (observed for 12 d only)",
+        "Fix: set query_log[].lookback to 90d, with a log that is as long",
+    ]
+
+
+def test_of_too_short_an_observed_time_nothing_is_said_to_be_unused() -> None:
+    made_lineage = (
+        MadeLineage().observed(days_ago(12), UNTIL).flow("a > b").flow("a > c").columns("a.x > b.x")
+    )
+    lineage = Lineage.of_graph(made_lineage.graph())
+
+    found = lineage.usage(at("b"), unused_for="2w")
+    assert found.note == "nothing is known to be unused"
+    assert [*found.summary()][1:] == [
+        "in 14 d: 1 unknown (observed for 12 d only)",
+        "Fix: set query_log[].lookback to 14d, with a log that is as long",
+    ]
+    assert lineage.usage(at("c"), unused_for="2w").note == "c has no columns"
+
+
+def test_without_a_duration_those_that_are_not_read_are_counted(lineage: Lineage) -> None:
+    # old: its last read is in the observed time; stale's is before.
+    assert [*lineage.usage().summary()] == ["not read in the observed time: 3 of 11 datasets"]
+
+
+def test_the_default_lookback_is_enough_for_impact() -> None:
+    lineage = MadeLineage().flow("a > b").observed(days_ago(29), UNTIL)
+
+    usage = Lineage.of_graph(lineage.graph()).impact(at("b"), with_usage=True).usage
+    assert usage is not None
+    assert "no statement read it since" in usage
 
 
 @pytest.mark.parametrize(
@@ -215,7 +247,10 @@ def test_datasets_without_a_consumer_are_unused_or_unknown(lineage: Lineage) -> 
             ),
         ),
         (at("busy"), f"Nothing depends on it, but it was read 40 times, last on {utc_date(UNTIL)}"),
-        (at(f"{SHORT}|fresh"), "Nothing depends on it; its usage is unknown: observed for 12 d only"),
+        (
+            at(f"{SHORT}|fresh"),
+            f"Nothing depends on it; its usage is unknown: observed for 12 d only ({FIX})",
+        ),
         (
             at("shown"),
             f"1 dataset, 1 job depend on it; it was read through shown_view, last on {utc_date(days_ago(5))}",

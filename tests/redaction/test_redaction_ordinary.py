@@ -92,6 +92,17 @@ def test_an_ordinary_text_stays_as_it_is(text: str) -> None:
     assert redact_sql(text) == text
 
 
+def test_names_of_configuration_keys_are_shown_and_their_values_are_not() -> None:
+    for text in (
+        "set spline.arango.password: password_env",
+        "give password=password_env, or token: 'token_env'",
+        'exporters.datahub: {"token": "token_env"}',
+    ):
+        assert redact(text) == text
+    assert redact("spline.arango.password: hunter2_env") == "spline.arango.password: *****"
+    assert redact("password=password_env/x7") == "password=*****"
+
+
 @pytest.mark.parametrize("expression", _SQL)
 def test_an_ordinary_expression_stays_as_it_is(expression: str) -> None:
     assert redact_sql(expression) == expression

@@ -88,11 +88,11 @@ def test_the_extras_are_those_that_the_inputs_need(name: str) -> None:
     assert needed <= extras <= declared["optional-dependencies"].keys()
 
 
-def test_the_installed_version_is_that_of_the_package() -> None:
-    versions = (action()["inputs"]["version"]["default"], gitlab()["variables"]["LINEAGE_VERSION"])
-    assert set(versions) == {__version__}
-    assert '${VERSION:+==$VERSION}"' in scripts()["Install lineage-merge"]
-    assert "==$LINEAGE_VERSION" in scripts()["gitlab"]
+def test_the_wheel_is_a_required_url_of_this_version() -> None:
+    assert action()["inputs"]["wheel"]["required"] is True
+    assert gitlab()["variables"]["LINEAGE_WHEEL"].endswith(f"/lineage_merge-{__version__}-py3-none-any.whl")
+    assert ' @ $WHEEL"' in scripts()["Install lineage-merge"]
+    assert ' @ $LINEAGE_WHEEL"' in scripts()["gitlab"]
 
 
 # ---- the scripts are run, with programs in place of lineage-merge, pip and gh

@@ -27,6 +27,11 @@ _ABOUT = re.compile(
     r"(?:path|file|filename|location|name|arn|ur[il]|endpoint|provider|type|class|format|length|count|policy"
     r"|scope|env|enabled|required|expiry|expires|expiresin|resets?|id|s3|at|date|time|used|limit)\Z"
 )
+# Names of configuration keys in messages: "set password: password_env".
+_NAME_OF_A_KEY = re.compile(
+    r"[\"'`]?(?:password|token|secret|salt|user_salt)_(?:env|secret|file|arn)(?![\w/#-])"
+)
+_LONGEST_NAME = 24
 _NO_WORD = re.compile(r"pass|pwd|secret|key")
 _IN_PARAMETERS = ("pass", "pwd", "secret", "token", "credential", "signature", "jwt")
 _KEY_PARAMETER = re.compile(r"key(?:base64|b64|pem|hex|der)?\Z")
@@ -95,6 +100,8 @@ def _parameter(text: str, equals: int, end_of_jdbc: int, with_spaces: bool) -> S
         return None  # a partition directory at the root of a bucket
     if text.startswith("=", start) or not _IN_TEXT.search(key) or _ABOUT.search(key):
         return None
+    if _names_a_key(text, start):
+        return None
     # With spaces it may be a comparison in SQL or a sentence, or an option after the one with the address.
     if is_spaced and end_of_jdbc < 0 and not (with_spaces and _NO_WORD.search(key)):
         return None
@@ -153,18 +160,24 @@ def pairs(text: str) -> Iterator[Span]:
     position = 0
     while match := _QUOTED_VALUE.search(text, position):
         position = match.end()
-        if names_secret(_key_before(text, match.start())):
+        if names_secret(_key_before(text, match.start())) and not _names_a_key(text, position):
             end = closing_quote(text, position, match[1])
             yield Span(position, end)
             position = end
     position = 0
     while match := _PLAIN_VALUE.search(text, position):
         position = match.start(1)  # a value can end with the next key
-        if not _NO_PASSWORD.match(match[1]) and names_secret(_key_before(text, match.start())):
+        if _NO_PASSWORD.match(match[1]) or _names_a_key(text, match.start(1)):
+            continue
+        if names_secret(_key_before(text, match.start())):
             yield Span(*match.span(1))
     for match in _FLAG.finditer(text):
         if names_secret(match["key"]):
             yield Span(*match.span("value"))
+
+
+def _names_a_key(text: str, start: int) -> bool:
+    return _NAME_OF_A_KEY.match(text[start : start + _LONGEST_NAME]) is not None
 
 
 def _key_before(text: str, end: int) -> str:

@@ -12,8 +12,6 @@ from lineage_merge.orchestration.init.proposal import Project, Proposal
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.source import Source
 
-# Lines without comments; a longer configuration has its inner mappings on one line.
-MAX_LINES = 10
 _MAX_NAMES = 5
 _WIDTH = 110
 _EMBEDDED = """\
@@ -27,14 +25,7 @@ def text(proposal: Proposal, findings: Findings, folder: Path) -> str:
     """Return the text of the configuration file in `folder`."""
     settings = proposal.settings(folder)
     comments = _comments(proposal, findings)
-    inline: tuple[str, ...] = ()
-    lines = [*_lines(settings, comments, inline)]
-    sections = [section for section in settings.values() if isinstance(section, Mapping)]
-    nested = [name for section in sections for name, value in section.items() if isinstance(value, Mapping)]
-    for name in (*reversed(nested), "merge"):
-        if sum(not line.lstrip().startswith("#") for line in lines) > MAX_LINES:
-            inline = (*inline, name)
-            lines = [*_lines(settings, comments, inline)]
+    lines = [*_lines(settings, comments)]
     head = ["# Written by lineage-merge init. Relative paths are relative to this file."]
     platforms = {project.findings.platform for project in proposal.projects}
     suggestions = [source.suggestion for source in SOURCES if source.suggestion]
@@ -46,21 +37,20 @@ def text(proposal: Proposal, findings: Findings, folder: Path) -> str:
 def _lines(
     settings: Mapping[str, Any],
     comments: Mapping[str, list[str]],
-    inline: tuple[str, ...],
     indentation: str = "",
     path: str = "",
 ) -> Iterator[str]:
     for name, value in settings.items():
         key = f"{path}.{name}" if path else name
         yield from (f"{indentation}# {line}" for line in comments.get(key, ()))
-        if isinstance(value, Mapping) and name not in inline:
+        if isinstance(value, Mapping):
             yield f"{indentation}{_scalar(name)}:"
-            yield from _lines(value, comments, inline, f"{indentation}  ", key)
+            yield from _lines(value, comments, f"{indentation}  ", key)
         elif isinstance(value, list) and value and isinstance(value[0], Mapping):
             yield f"{indentation}{_scalar(name)}:"
             for index, entry in enumerate(value):
                 item = f"{key}[{index}]"
-                below = [*_lines(entry, comments, inline, f"{indentation}    ", item)]
+                below = [*_lines(entry, comments, f"{indentation}    ", item)]
                 yield from (f"{indentation}  # {line}" for line in comments.get(item, ()))
                 # The first line that is no comment begins the entry.
                 at = next(i for i, line in enumerate(below) if not line.lstrip().startswith("#"))
@@ -94,6 +84,10 @@ def _comments(proposal: Proposal, findings: Findings) -> dict[str, list[str]]:
         for index, project in enumerate(projects):
             comments[f"{source.key}[{index}]"] = [project_line(project)]
             comments[f"{source.key}[{index}].namespace"] = namespace_lines(project)
+    for source, checks in proposal.checks():
+        comments |= {
+            f"{source.key}[{index}]": [f"CHECK: {check}."] for index, check in enumerate(checks) if check
+        }
     for default in proposal.default_schemas.values():
         names = ", ".join(sorted(default.completed)[:_MAX_NAMES])
         line = f"Completes names that Spark's lineage has without database or schema: those of {names}"

@@ -1,20 +1,28 @@
 """Search of a folder, local or in S3, for input of sources, by the names and first lines of files."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
-from lineage_merge.infra.storage import StoredFile, is_s3, list_files
-from lineage_merge.model.errors import SourceMissing
-from lineage_merge.sources.discovery import SourceInput, discovery_of
+from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.storage import StoredFile, is_s3, list_files, read_beginning
+from lineage_merge.model.errors import SourceError, SourceMissing
+from lineage_merge.sources import document_kind
+from lineage_merge.sources.discovery import SourceInput, discovery_of, folder_of, is_below, is_text
 from lineage_merge.sources.registry import SOURCES
 
 MAX_DEPTH = 8
 MAX_FILES = 20_000
 # Files and folders without permission that a note names.
 _DENIED_SHOWN = 3
+# Files per folder and bytes of each by which documents that are not used are recognized.
+_TESTED_FILES = 5
+_TESTED_BYTES = 1 << 16
+_UNUSED_SHOWN = 10
 
 _SKIPPED_FOLDERS = frozenset(
     {"node_modules", "venv", "env", "__pycache__", "dbt_packages", "dbt_modules", "site-packages", "dist"}
@@ -31,8 +39,11 @@ class SearchResult(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def search(folder: str) -> SearchResult:
-    """Search a folder for input of all sources. Raises `SourceError` if the folder cannot be listed."""
+def search(folder: str, named: Inputs = MappingProxyType({})) -> SearchResult:
+    """Search a folder for input of all sources but those that are `named`.
+
+    Raises `SourceError` if the folder cannot be listed.
+    """
     files, denied, is_complete = _files(folder)
     notes = [f"{path}: no permission to read it" for path in denied[:_DENIED_SHOWN]]
     if len(denied) > _DENIED_SHOWN:
@@ -44,11 +55,31 @@ def search(folder: str) -> SearchResult:
     rest = [file for file in files if file.location not in owned]
     inputs: dict[str, SourceInput] = {}
     for key, discovery in discoveries.items():
+        if key in named:
+            continue
         discovered = discovery.search(files, rest)
         notes += discovered.notes
         if discovered.input:
             inputs[key] = discovered.input
+    used = {location for inputs_ in (named, inputs) for one in inputs_.values() for location in one.locations}
+    used |= {note.partition(": ")[0] for note in notes}
+    notes += _unused(file for file in rest if not any(is_below(file.location, location) for location in used))
     return SearchResult(inputs, tuple(notes))
+
+
+def _unused(files: Iterable[StoredFile]) -> Iterator[str]:
+    """Yield notes about documents of a kind that a source declares, by the beginnings of some files."""
+    kinds = {id(kind) for source in SOURCES for kind in source.kinds}
+    notes = []
+    for in_folder in grouped((folder_of(file.location), file) for file in files if is_text(file)).values():
+        for file in in_folder[:_TESTED_FILES]:
+            with suppress(SourceError):
+                kind = document_kind.of_bytes(read_beginning(file.location, _TESTED_BYTES))
+                if kind and id(kind) in kinds:
+                    notes.append(f"{file.location}: not used: {kind}")
+    yield from notes[:_UNUSED_SHOWN]
+    if len(notes) > _UNUSED_SHOWN:
+        yield f"{len(notes) - _UNUSED_SHOWN:,} more files that sources could read, not used"
 
 
 def _files(folder: str) -> tuple[list[StoredFile], list[str], bool]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,18 +51,32 @@ class Proposal:
     namespace: str = ""
     gremlin_endpoint: str = ""
 
+    @property
+    def namespaces(self) -> dict[str, str]:
+        """Return the namespaces of projects by platform, and of "" the given one."""
+        projects = reversed(self.projects)
+        return {"": self.namespace} | {
+            project.findings.platform: project.choice.namespace for project in projects
+        }
+
+    def checks(self) -> Iterator[tuple[Source, list[str]]]:
+        """Yield the sources that are neither jobs nor projects, with what to check of each location."""
+        for source in SOURCES:
+            if (source_input := self.inputs.get(source.key)) and not (
+                source.line_files.key or source.project
+            ):
+                check = discovery_of(source).check(source_input, self.namespaces)
+                yield source, [check] * len(source_input.locations)
+
     def settings(self, folder: Path | None = None) -> dict[str, Any]:
         """Return the settings as in a configuration file in `folder`; None: with paths as they were given."""
         settings: dict[str, Any] = {"dag_name": self.dag_name, "environment": self.environment}
-        namespaces = {"": self.namespace}
-        for project in reversed(self.projects):
-            namespaces[project.findings.platform] = project.choice.namespace
         for source in SOURCES:
             entries = [_entry(project, folder) for project in self.projects if project.source is source]
             if entries:
                 settings[source.key] = entries
             elif source_input := self.inputs.get(source.key):
-                settings[source.key] = discovery_of(source).settings(source_input, folder, namespaces)
+                settings[source.key] = discovery_of(source).settings(source_input, folder, self.namespaces)
         if self.default_schemas:
             schemas = {namespace: default.schema for namespace, default in self.default_schemas.items()}
             settings["merge"] = {"default_schemas": schemas}

@@ -6,12 +6,12 @@ A subgraph is a table of its edges or, without edges, of its vertices.
 import csv
 import io
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -49,15 +49,18 @@ class AnswerTable:
         """Add a row; numbers are shown with thousands separators."""
         self.values.append(tuple(value if isinstance(value, int) else one_line(value) for value in values))
 
-    def __rich__(self) -> Table:
-        """Return the table for a terminal."""
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        """Yield the table for a terminal: cells wrap between words if all columns fit so, else anywhere."""
         table = Table(box=None, pad_edge=False)
-        for header in self.headers:
-            table.add_column(Text(header), overflow="fold", header_style="bold")
+        columns = [*zip(self.headers, *(map(_shown, values) for values in self.values), strict=True)]
+        widths = _widths(columns, options.max_width)
+        for position, header in enumerate(self.headers):
+            width = widths[position] if widths else None
+            table.add_column(Text(header), overflow="fold", header_style="bold", width=width)
         for values in self.values:
             # Text, because names may contain square brackets, which are markup in str.
             table.add_row(*(Text(_shown(value)) for value in values))
-        return table
+        yield table
 
     def lines(self, width: int) -> list[str] | None:
         """Return the header and the rows as rich prints them; None if they are wider, so that cells wrap.
@@ -98,6 +101,20 @@ class AnswerTable:
             name = NAME if header and header == self.name else header or f"column {position}"
             names.append(name if name not in names else f"{name} {position}")
         return names
+
+
+def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Return widths of columns so that no word is wider, and narrow columns do not wrap; none if too wide."""
+    least = [max((cell_len(word) for cell in cells for word in cell.split()), default=0) for cells in columns]
+    left = width - sum(least) - len(_BETWEEN) * (len(columns) - 1)
+    if left < 0:
+        return []
+    missing = [max(map(cell_len, cells)) - size for cells, size in zip(columns, least, strict=True)]
+    for shared, position in enumerate(sorted(range(len(columns)), key=missing.__getitem__)):
+        added = min(missing[position], left // (len(columns) - shared))
+        least[position] += added
+        left -= added
+    return least
 
 
 def table(graph: Subgraph) -> AnswerTable:

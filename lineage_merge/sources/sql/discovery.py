@@ -1,10 +1,23 @@
-"""How `init` configures SQL files, which it does not search for."""
+"""How `init` configures SQL files. It names those that it finds: whether they are released is not known."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.sources.discovery import SourceDiscovery, SourceInput
+from lineage_merge.infra.storage import StoredFile
+from lineage_merge.sources.discovery import (
+    Discovered,
+    SourceDiscovery,
+    SourceInput,
+    file_name,
+    folder_of,
+    is_below,
+    outermost,
+)
+from lineage_merge.sources.sql.files import is_sql
+
+_MAX_NOTES = 5
 
 
 class SqlDiscovery(SourceDiscovery):
@@ -14,6 +27,29 @@ class SqlDiscovery(SourceDiscovery):
         """Return the named folders, with their dialect."""
         source_input = super().named(given)
         return source_input and source_input._replace(settings={"dialect": given["dialect"]})
+
+    def search(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> Discovered:
+        """Return notes about folders of SQL files; those of a dbt project are its models."""
+        projects = [
+            folder_of(file.location) for file in files if file_name(file.location) == "dbt_project.yml"
+        ]
+        folders = [
+            folder
+            for file in rest
+            if is_sql(file.location)
+            and "target" not in (folder := folder_of(file.location)).split("/")
+            and not any(is_below(folder, project) for project in projects)
+        ]
+        numbers = Counter(
+            next(root for root in outermost(folders) if is_below(folder, root)) for folder in folders
+        )
+        notes = [
+            f"{folder}: {number} SQL file{'' if number == 1 else 's'}, not used:"
+            f" --sql {folder} --sql-dialect NAME reads them"
+            for folder, number in sorted(numbers.items())
+        ]
+        more = [f"{len(notes) - _MAX_NOTES} more folders of SQL files, not used"] * (len(notes) > _MAX_NOTES)
+        return Discovered(None, (*notes[:_MAX_NOTES], *more))
 
     def settings(
         self, source_input: SourceInput, folder: Path | None, namespaces: Mapping[str, str] = {}

@@ -24,7 +24,8 @@ dbt_project_dir           the dbt project on the workers
 dbt_target                its target; default: the target of its profile
 ========================= =========================================================================
 
-Do not run this file as a script: Python would import it instead of the package of the same name.
+The name of this file is not that of the package: a `lineage_merge.py` in the folder of DAGs would be
+imported in its place.
 """
 
 # mypy: disable-error-code="import-not-found"

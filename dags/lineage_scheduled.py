@@ -5,7 +5,7 @@ is managed by the DAG under whose name it is in the graph. An unmanaged applicat
 DAG in its label `airflow.dag_id`, if the Spline agent sets this label, or else under this DAG's
 name, until another DAG claims it.
 
-Connections and Variables: see `lineage_merge.py`. Do not run this file as a script.
+Connections and Variables: see `lineage_pipeline.py`.
 """
 
 # mypy: disable-error-code="import-not-found"
