@@ -1,7 +1,7 @@
 """Which regular expressions may take very long on some text, by their structure. Pure.
 
 Python's engine tries every possible match. Texts of n characters cost 2^n steps if a repeated group can match
-one text in several sequences, and n^k steps with k repetitions that can exchange characters. Locations are names
+one text in several sequences, n^k with k repetitions that can exchange characters. Locations have names
 that others choose, so that such a pattern could stop a build.
 """
 
