@@ -42,7 +42,7 @@ def test_usual_patterns_are_accepted(pattern: str) -> None:
         r"^(?:(?:/.+)+)?y",
     ],
 )
-def test_a_repeated_group_that_matches_in_several_ways_is_refused(pattern: str) -> None:
+def test_a_repeated_group_that_is_ambiguous_is_refused(pattern: str) -> None:
     assert "a repeated group" in problem_of(pattern)
 
 

@@ -1,7 +1,7 @@
 """Which regular expressions may take very long on some text, by their structure. Pure.
 
-Python's engine tries every way to match. Texts of n characters cost 2^n steps if a repeated group can match
-one text in several ways, and n^k steps with k repetitions that can exchange characters. Locations are names
+Python's engine tries every possible match. Texts of n characters cost 2^n steps if a repeated group can match
+one text in several sequences, n^k with k repetitions that can exchange characters. Locations have names
 that others choose, so that such a pattern could stop a build.
 """
 
@@ -122,7 +122,7 @@ def _items(nodes: list[Any], flags: int) -> list[_Item] | None:
 
 
 def _is_unambiguous(items: list[_Item]) -> bool:
-    """Return whether the rounds of a repeated sequence are found in one way only."""
+    """Return whether the rounds of a repeated sequence are unambiguous."""
     repeated = sum(item.repeated for item in items)
     if not repeated:
         return True

@@ -68,7 +68,8 @@ def of_bytes(content: bytes) -> Kind | None:
 def binary_kind(content: bytes) -> Kind | None:
     """Return the kind of a file that is no UTF-8 text by its first bytes; None for text."""
     for magic, kind in _MAGIC:
-        if content.startswith(magic):
+        # A log may begin with any bytes: UTF-16 of logs and JSON has zeros.
+        if content.startswith(magic) and (kind is not _UTF_16 or 0 in content):
             return kind
     if _is_utf_16(content):
         return _UTF_16

@@ -133,7 +133,7 @@ def _cut(file: StoredFile, whole: bool) -> Iterator[Slice]:
 def texts(part: Part) -> Iterator[Text | Problem]:
     """Yield the documents of a slice, each as the text of one JSON object, not validated."""
     found = _json_file(part) if part.is_json else json_lines(line_files.numbered(part.slice), part.database)
-    yield from line_files.until_damage(found)
+    yield from found
 
 
 def documents(part: Part) -> Iterator[Document | Problem]:
