@@ -38,6 +38,34 @@ lineage.column = (() => {
     );
   }
 
+  const MOST_STARTS = 8;
+
+  const FARTHEST = 200;
+
+  // The number of columns upstream, of long paths a part.
+  function upstream(model, start) {
+    const seen = new Set([start]);
+    for (const index of seen) {
+      if (seen.size > FARTHEST) break;
+      for (const edge of model.columns[index].up) seen.add(edge.from);
+    }
+    return seen.size;
+  }
+
+  /** Return columns to start a trace from: the last ones that are calculated, those with the most upstream first. */
+  function starts(model, band) {
+    const isLast = ({ down, up }) => !down.length && up.some((edge) => !edge.transformation.startsWith("IDENTITY"));
+    const inBand = ({ dataset }) => band === null || model.bands[model.bandOf[dataset]].key === band;
+    const ranked = model.columns
+      .filter((column) => inBand(column) && isLast(column))
+      .slice(0, FARTHEST)
+      .map((column) => [column, upstream(model, column.index)])
+      .sort((a, b) => b[1] - a[1] || a[0].index - b[0].index);
+    const found = new Map();
+    for (const [column] of ranked) if (!found.has(column.dataset)) found.set(column.dataset, column.index);
+    return [...found.values()].slice(0, MOST_STARTS);
+  }
+
   const sign = (step) => (step > 0 ? `+${step}` : step < 0 ? `−${-step}` : "0");
 
   const jobName = (process) => (process.type === "dbt" ? `dbt ${process.short}` : process.name);
@@ -96,5 +124,5 @@ lineage.column = (() => {
       .join(" · ");
   }
 
-  return { crumb, table, grow, lineTitle, nameOf, jobName };
+  return { crumb, table, starts, grow, lineTitle, nameOf, jobName };
 })();

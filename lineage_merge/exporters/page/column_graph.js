@@ -99,6 +99,7 @@ lineage.columnGraph = (() => {
       if (!rows.has(dataset)) rows.set(dataset, []);
       rows.get(dataset).push(column);
     }
+    lineage.columnRows.sort(found, rows);
     return rows;
   }
 
@@ -189,10 +190,14 @@ lineage.columnGraph = (() => {
     return all;
   }
 
-  function chainCard(model, cards, chain) {
+  function chainCard(model, found, cards, chain) {
     const rows = chain.map((dataset) => {
       const [column] = cards.get(dataset);
-      return { columns: [column], name: model.datasets[dataset].name, dataset, expression: "", height: SIZE.tall };
+      // Only the first one may be calculated.
+      const expressions = expressionsOf(found, column);
+      const [expression = ""] = expressions;
+      const height = SIZE.tall + (expression ? SIZE.tall - SIZE.row : 0);
+      return { columns: [column], name: model.datasets[dataset].name, dataset, expression, expressions, height };
     });
     const widths = rows.map((row) => textWidth(model.datasets[row.dataset].place.name, 12) + 30);
     return sized({ kind: "chain", key: `c${chain[0]}`, datasets: chain, rows }, Math.max(166, textWidth(`${chain.length} unchanged steps`, 13, true) + 42, ...widths));
@@ -212,7 +217,7 @@ lineage.columnGraph = (() => {
     const nodes = [...cards]
       .filter(([dataset]) => !inChain.has(dataset))
       .map(([dataset, columns]) => card(model, found, dataset, columns));
-    nodes.push(...chainsFound.map((chain) => chainCard(model, cards, chain)));
+    nodes.push(...chainsFound.map((chain) => chainCard(model, found, cards, chain)));
     const rowOf = new Map();
     for (const node of nodes) {
       for (const row of node.rows) for (const column of row.columns) rowOf.set(column, { node, row });

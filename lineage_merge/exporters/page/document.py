@@ -139,8 +139,8 @@ SCRIPTS = tuple(
     """
     dom.js theme.js measure.js places.js processes.js assertions.js bands.js model.js attention.js
     layers.js clusters.js ranking.js isotonic.js ordering.js routing.js layout.js frames.js scene.js
-    overview_scene.js column_graph.js matching.js viewport.js cards.js board.js pipeline.js story.js
-    overview.js column.js listing.js details.js panel.js search.js filters.js links.js keyboard.js
+    overview_scene.js column_rows.js column_graph.js matching.js viewport.js cards.js board.js pipeline.js
+    story.js overview.js column.js listing.js details.js panel.js search.js filters.js links.js keyboard.js
     picture.js exporting.js heading.js transitions.js events.js main.js
     """.split()
 )

@@ -337,5 +337,11 @@ lineage.panel = (() => {
     if (content) panel.scrollTop = 0;
   }
 
-  return { show, ofDataset, ofColumn, ofEdge, ofWriter };
+  /** Return columns to start a trace from. */
+  const ofStarts = (model, columns) => [
+    heading("Column trace", ["Select a column"]),
+    section("Start from", "", list(columns, (index) => columnItem(model, index, null))),
+  ];
+
+  return { show, ofDataset, ofColumn, ofEdge, ofWriter, ofStarts };
 })();

@@ -119,12 +119,24 @@ lineage.pipeline = (() => {
     writers.sort((a, b) => at.get(a) - at.get(b) || (a.name < b.name ? -1 : 1));
   }
 
-  /** Draw the table of the jobs that write the drawn datasets. */
+  // Whether the reader has unfolded the table.
+  let isUnfolded = false;
+
+  function folded(writers, content) {
+    const details = element("details", {}, element("summary", {}, counted(writers.length, "job or project", "jobs and projects")), content);
+    details.open = isUnfolded;
+    details.addEventListener("toggle", () => {
+      isUnfolded = details.open;
+      fitWrites();
+    });
+    return details;
+  }
+
+  /** Draw the table of the jobs that write the drawn datasets, folded. */
   function table(model, writers) {
     const heads = ["Job", "Type", "Last run", "Finished (UTC)", "Duration", "Rows written", "Writes"];
     byId("table").hidden = !writers.length;
-    byId("table").replaceChildren(
-      element(
+    const jobs = element(
         "table",
         { "aria-label": "Jobs" },
         element(
@@ -137,8 +149,8 @@ lineage.pipeline = (() => {
           ),
         ),
         element("tbody", {}, writers.slice(0, MOST_ROWS).map((writer) => jobRow(model, writer))),
-      ),
     );
+    byId("table").replaceChildren(folded(writers, jobs));
     fitWrites();
   }
 

@@ -96,8 +96,10 @@ lineage.transitions = (() => {
       if (view === "column") {
         next.column = app.state.column ?? (app.state.dataset === null ? null : model.datasets[app.state.dataset].columns[0]?.index ?? null);
         if (next.column === null) {
-          say("select a dataset, or search for a column");
-          byId("search").focus();
+          // The first view of a trace: some columns to start from, beside the pipeline.
+          if (app.state.view !== "pipeline") show("pipeline", patch);
+          lineage.panel.show(lineage.panel.ofStarts(model, lineage.column.starts(model, app.state.band)));
+          say("select a column, or search for one");
           return;
         }
       }

@@ -19,7 +19,6 @@ lineage.viewport = (() => {
     let pinch = 0;
     let size = { width: 0, height: 0 };
     let map = null;
-    let entry = 0;
 
     function apply() {
       world.style.transform = `translate(${view.x}px, ${view.y}px) scale(${view.scale})`;
@@ -65,8 +64,8 @@ lineage.viewport = (() => {
     }
 
     const whole = () => ({ x: 0, y: 0, width: size.width || 1, height: size.height || 1 });
-    /** The first view: readable; if not all fits, from where data enters. */
-    const open = () => frameBox(whole(), READABLE, LARGEST, false, { x: 0, y: entry });
+    /** The first view: readable; if not all fits, from the top left. */
+    const open = () => frameBox(whole(), READABLE, LARGEST, false);
     /** Everything in the window. */
     const fit = () => frameBox(whole(), FARTHEST, LARGEST, true);
 
@@ -113,9 +112,6 @@ lineage.viewport = (() => {
     /** Set the size of the drawn scene and its boxes for the small map. */
     function sized(laid) {
       size = { width: laid.width, height: laid.height };
-      const left = Math.min(...laid.nodes.map((node) => node.x));
-      const first = laid.nodes.filter((node) => node.x < left + node.width);
-      entry = first.reduce((sum, node) => sum + node.y + node.height / 2, 0) / (first.length || 1);
       const scale = Math.min(MAP.width / (size.width || 1), MAP.height / (size.height || 1));
       const box = (node) =>
         drawn("rect", {
