@@ -19,7 +19,7 @@ import sqlglot
 from sqlglot import exp
 
 from tests.experiment.changes import Verdict, experiment
-from tests.experiment.execution import Column, Laboratory, Table
+from tests.experiment.execution import Column, Laboratory, Table, connect
 from tests.experiment.product import sql_lineage
 
 _GENERATORS = {"tpch": "dbgen", "tpcds": "dsdgen"}
@@ -27,7 +27,7 @@ _GENERATORS = {"tpch": "dbgen", "tpcds": "dsdgen"}
 
 def corpus(name: str, scale: float) -> tuple[Laboratory, list[str]]:
     """Return tables with data, and the queries."""
-    connection = duckdb.connect()
+    connection = connect()
     package = importlib.import_module(f"duckdb_extension_{name}")
     (extension,) = Path(str(package.__file__)).parent.rglob(f"{name}.duckdb_extension")
     connection.execute(f"load '{extension}'")

@@ -101,6 +101,14 @@ class Result:
     rows: list[Row] = field(default_factory=list)
 
 
+def connect() -> duckdb.DuckDBPyConnection:
+    """Return an empty database in memory that writes no files: a statement out of memory fails.
+
+    By default DuckDB continues in `.tmp` of the working directory, up to 90 % of the disk.
+    """
+    return duckdb.connect(config={"temp_directory": "", "memory_limit": "4GB"})
+
+
 class Laboratory:
     """Tables in DuckDB; `changed` selects the values of one column.
 
@@ -116,7 +124,7 @@ class Laboratory:
     ) -> None:
         self.tables = tables
         self._target = target
-        self._connection = connection or duckdb.connect()
+        self._connection = connection or connect()
         self._connection.execute("set threads = 1")
         for table in tables:
             self._connection.execute(_base(table, rows))
