@@ -37,6 +37,7 @@ _DIALECTS = {"postgresql": "postgres", "mssql": "tsql", "sqlserver": "tsql", "aw
 # Database and schema.
 _ABOVE_A_TABLE = 2
 _TWO_LEVELS = frozenset({"clickhouse", "databricks", "hive", "mariadb", "mysql", "spark"})
+_QUOTED = re.compile(r'"(?:[^"]|"")+"')
 _INFLUENCES = frozenset(kind.value for kind in InfluenceKind)
 
 
@@ -182,8 +183,8 @@ def _without_quotes(document: Document, key: DatasetKey) -> Document:
 
 
 def _unquoted(name: str) -> str:
-    is_quoted = len(name) > 2 and name[0] == name[-1] == '"'
-    return name[1:-1].replace('""', '"') if is_quoted else name
+    # Within quotes SQL doubles a quote; a single one belongs to the name.
+    return name[1:-1].replace('""', '"') if _QUOTED.fullmatch(name) else name
 
 
 def _with_known_columns(document: Document, meanings: Mapping[DatasetKey, _Meaning]) -> Document:
