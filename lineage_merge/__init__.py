@@ -21,6 +21,6 @@ def __getattr__(name: str) -> Any:
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] not in ("py4j", "pyspark"):
                 raise
-            raise ImportError("capture needs classic PySpark: pip install 'lineage-merge[spark]'") from None
+            raise ImportError("capture needs classic PySpark: install lineage-merge[spark]") from None
         return capture
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -57,7 +57,7 @@ def handle_errors(report_error: ReportError = echo_error) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name not in ("pyspark", "py4j"):
             raise
-        report_error("error: PySpark is not installed: pip install 'lineage-merge[local]'", 1)
+        report_error("error: PySpark is not installed: install lineage-merge[local]", 1)
         sys.exit(1)
     except Exception as error:
         # An internal error: the traceback is optional.

@@ -92,7 +92,7 @@ def mcp(
     """
     with handle_errors():
         if find_spec("mcp") is None:
-            raise ConfigError("", "a package is missing: pip install 'lineage-merge[mcp]'")
+            raise ConfigError("", "a package is missing: install lineage-merge[mcp]")
         if port is None and (token_env or token_file or is_typed("host")):
             raise click.UsageError("--host, --token-env and --token-file need --http PORT")
         selection = GraphSelection(**take_selection(given))
@@ -104,7 +104,7 @@ def mcp(
         except ImportError as error:
             if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
                 raise
-            fix = "pip install --upgrade 'lineage-merge[mcp]'"
+            fix = "upgrade lineage-merge[mcp]"
             raise ConfigError("", f"the package mcp has another version than 2: {fix}") from None
 
         http, is_random = None, False
@@ -185,7 +185,7 @@ def receive(
     """
     with handle_errors(), progress(quiet) as on_progress:
         if find_spec("uvicorn") is None or find_spec("starlette") is None:
-            raise ConfigError("", "a package is missing: pip install 'lineage-merge[receive]'")
+            raise ConfigError("", "a package is missing: install lineage-merge[receive]")
         tokens = tuple(_token(name) for name in token_names)
         if not tokens and not no_token and not _is_loopback(host):
             raise ConfigError("--host", f"{host} is not a local address: set --token-env or --no-token")

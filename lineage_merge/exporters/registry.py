@@ -63,7 +63,7 @@ def check_requirements(exporter: Exporter, settings: Mapping[str, Any]) -> None:
     if not all(map(_is_installed, exporter.required_modules)):
         raise ConfigError(
             f"exporters.{exporter.name}",
-            f"a package is missing: pip install 'lineage-merge[{exporter.extra or exporter.name}]'",
+            f"a package is missing: install lineage-merge[{exporter.extra or exporter.name}]",
         )
     if "token_env" in settings:
         read_token(settings, exporter.token_variable, exporter.name)

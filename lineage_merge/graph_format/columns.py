@@ -18,7 +18,7 @@ from lineage_merge.infra.batches import batched
 from lineage_merge.infra.storage import Slice, StoredFile, is_s3, read_bytes, read_lines, shown, size_of
 from lineage_merge.model.errors import IntermediateError
 
-NEEDS_PYARROW = "Parquet and JSON lines need pyarrow. Fix: pip install 'lineage-merge[parquet]'"
+NEEDS_PYARROW = "Parquet and JSON lines need pyarrow. Fix: install lineage-merge[parquet]"
 # Columns of which nearly every value is another one.
 _UNIQUE = frozenset({"id"})
 # JSON lines that are decoded at once: as Arrow's columns they take about 20 MB.

@@ -24,7 +24,7 @@ def parse_object(text: str, where: str, what: str) -> dict[str, Any]:
         if isinstance(version, int) and version > FORMAT:
             raise IntermediateError(
                 f"{where}: written by a newer version of lineage_merge (history format {version}, this one"
-                f" reads {FORMAT}). Fix: pip install --upgrade lineage-merge"
+                f" reads {FORMAT}). Fix: upgrade lineage-merge"
             )
     except (ValueError, KeyError, TypeError):
         raise IntermediateError(f"{where}: not {what}") from None

@@ -58,9 +58,7 @@ def build_demo(tickit: Path, company: Path, graph_file: Path, on_progress: Progr
         )
         history = history_location(unchanging, graph_file)
         if not history:
-            raise ConfigError(
-                "", "the demo has a history. Fix: pip install 'lineage-merge[local]', for pyarrow"
-            )
+            raise ConfigError("", "the demo has a history. Fix: install lineage-merge[local], for pyarrow")
         shutil.rmtree(history, ignore_errors=True)
         recorded: _Elements = {}
         for config, moment in zip(configs[:-1], moments, strict=False):

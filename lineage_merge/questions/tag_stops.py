@@ -26,7 +26,7 @@ _MAX_LENGTH = 1_000
 # The name may be quoted, and have a schema: "gov"."mask"(email), `project.gov.mask`(email).
 _CALL = re.compile(r"([A-Za-z_]\w*)[`\"]?\s*\(")
 _NAMED = re.compile(r"\sas\s+[`\"]?\w+[`\"]?\s*$", re.IGNORECASE)
-_NO_SQLGLOT = "needs sqlglot. Fix: pip install 'lineage-merge[columns]'"
+_NO_SQLGLOT = "needs sqlglot. Fix: install lineage-merge[columns]"
 
 
 def may_call(expression: str, functions: Sequence[str]) -> bool:

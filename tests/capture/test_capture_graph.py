@@ -197,7 +197,7 @@ except ImportError as error:
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
 
-    assert done.stdout == "capture needs classic PySpark: pip install 'lineage-merge[spark]'\n"
+    assert done.stdout == "capture needs classic PySpark: install lineage-merge[spark]\n"
 
 
 def test_the_package_exports_it_and_nothing_else() -> None:

@@ -93,7 +93,7 @@ def test_missing_tokens_and_packages_are_reported_before_the_load(
         monkeypatch.setitem(sys.modules, module, None)
         no_package = load(tmp_path, gremlin_url, {name: {"url": url}})
         assert no_package.code == 2
-        assert f"a package is missing: pip install 'lineage-merge[{name}]'" in no_package.err
+        assert f"a package is missing: install lineage-merge[{name}]" in no_package.err
     assert gremlin.V().count().next() == 0
 
 

@@ -61,7 +61,7 @@ def test_spark_writes_without_pyarrow(
         folder = str(tmp_path / type(engine).__name__)
         assert write_rows(engine.rows(MADE.nodes.values()), "nodes", folder, spark) == (len(MADE.nodes), None)
         assert expected(rows_of(folder)) == expected(MADE.nodes.values())
-    with pytest.raises(IntermediateError, match=r"need pyarrow\. Fix: pip install"):
+    with pytest.raises(IntermediateError, match=r"need pyarrow\. Fix: install"):
         write_rows(LocalEngine().rows(MADE.nodes.values()), "nodes", str(tmp_path / "x"))
 
 

@@ -18,7 +18,7 @@ from tests.made_merges import Made
 
 REFUSED = (
     "written by a newer version of lineage_merge (history format 2, this one reads 1)."
-    " Fix: pip install --upgrade lineage-merge"
+    " Fix: upgrade lineage-merge"
 )
 READS = (
     "history --json",

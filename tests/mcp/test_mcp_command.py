@@ -40,7 +40,7 @@ def test_without_the_extra_the_command_names_it() -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "pip install 'lineage-merge[mcp]'" in done.stderr
+    assert "install lineage-merge[mcp]" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -82,5 +82,5 @@ def test_only_texts_with_a_call_are_parsed() -> None:
 
 def test_without_sqlglot_the_error_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
-    with pytest.raises(ConfigError, match=r"needs sqlglot\. Fix: pip install 'lineage-merge\[columns\]'"):
+    with pytest.raises(ConfigError, match=r"needs sqlglot\. Fix: install lineage-merge\[columns\]"):
         enclosing_function("md5(never_parsed_before)", "never_parsed_before", FUNCTIONS, ["x"])

@@ -372,7 +372,7 @@ def test_a_missing_package_is_named_with_its_fix(
 ) -> None:
     found = lineage.upstream("mart")
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=rf"to_{package} needs {package}. Fix: pip install .*\[notebook\]"):
+    with pytest.raises(ImportError, match=rf"to_{package} needs {package}. Fix: install .*\[notebook\]"):
         getattr(found, f"to_{package}")()
 
 

@@ -79,7 +79,7 @@ def test_both_formats_need_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (tmp_path / kind).mkdir()
         (tmp_path / kind / f"part-0{suffix}").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(IntermediateError, match=r"pip install 'lineage-merge\[parquet\]'"):
+    with pytest.raises(IntermediateError, match=r"install lineage-merge\[parquet\]"):
         read_folder(str(tmp_path))
 
 

@@ -50,7 +50,7 @@ def test_a_missing_package_is_reported(tmp_path: Path, monkeypatch: pytest.Monke
     found = in_process("receive", "--out", tmp_path)
 
     assert found.code == 2
-    assert "a package is missing: pip install 'lineage-merge[receive]'" in found.err
+    assert "a package is missing: install lineage-merge[receive]" in found.err
 
 
 def test_an_upload_goes_to_s3_only(tmp_path: Path) -> None:

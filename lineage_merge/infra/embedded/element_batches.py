@@ -24,7 +24,7 @@ OTHER_PROPERTIES = "other_properties"
 _ROWS = 50_000
 _BYTES = 32 << 20
 _ALIGNED = 8
-_NEEDS_PYARROW = "the embedded graph needs pyarrow. Fix: pip install 'lineage-merge[parquet]'"
+_NEEDS_PYARROW = "the embedded graph needs pyarrow. Fix: install lineage-merge[parquet]"
 
 
 class GraphTables(NamedTuple):

@@ -81,7 +81,7 @@ def _select() -> Java:
     reasons = f" ({'; '.join(rejected)})" if rejected else ""
     raise JavaMissing(
         f"no Java {OLDEST} to {NEWEST} on this machine{reasons}: "
-        "run pip install 'lineage-merge[local]', or set JAVA_HOME to one"
+        "install lineage-merge[local], or set JAVA_HOME to one"
     )
 
 

@@ -17,7 +17,7 @@ SPARK = "Spark"
 JAVA = "Java"
 SQL = "SQL parser"
 
-_INSTALL = "pip install 'lineage-merge[local]'"
+_INSTALL = "install lineage-merge[local]"
 
 
 def examine(config: Config) -> Iterator[Diagnosis]:
@@ -50,7 +50,7 @@ def _sql(config: Config) -> Diagnosis:
     if not missing:
         return skipped(SQL, "not needed by these sources")
     message = f"sqlglot is not installed: {', '.join(missing)}"
-    return warning(SQL, message, "pip install 'lineage-merge[columns]'")
+    return warning(SQL, message, "install lineage-merge[columns]")
 
 
 def _version(package: str) -> str | None:

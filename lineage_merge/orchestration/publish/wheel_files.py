@@ -33,7 +33,7 @@ def installed() -> Distribution:
     try:
         return distribution(NAME)
     except PackageNotFoundError:
-        raise LineageMergeError(f"{NAME} is not installed, only on the path: run pip install") from None
+        raise LineageMergeError(f"{NAME} is not installed, only on the path: install it") from None
 
 
 def build(folder: Path) -> Path:

@@ -99,4 +99,4 @@ def _missing(method: str, package: str, error: ModuleNotFoundError) -> ImportErr
     """Return the error of a missing package; other missing modules are those of a damaged installation."""
     if error.name != package:
         return error
-    return ImportError(f"{method} needs {package}. Fix: pip install 'lineage-merge[notebook]'", name=package)
+    return ImportError(f"{method} needs {package}. Fix: install lineage-merge[notebook]", name=package)

@@ -146,7 +146,7 @@ def _lineage(
     except ModuleNotFoundError as error:
         if error.name != "sqlglot":
             raise
-        why = "columns are not read: sqlglot is not installed (pip install 'lineage-merge[columns]')"
+        why = "columns are not read: sqlglot is not installed (install lineage-merge[columns])"
         yield Problem("notice", project.manifest, "", why)
         return {}
     return column_lineage(manifest, catalog.tables, outdated_entries(manifest, catalog))

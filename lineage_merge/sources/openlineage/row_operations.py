@@ -38,7 +38,7 @@ _NO_STATEMENT = (
     "a row-level operation without its SQL statement (of the DataFrame API): openlineage-spark does not send"
     " what it assigns"
 )
-_NO_SQLGLOT = "a row-level operation, whose statement needs sqlglot: pip install 'lineage-merge[columns]'"
+_NO_SQLGLOT = "a row-level operation, whose statement needs sqlglot: install lineage-merge[columns]"
 
 
 @dataclass(frozen=True, slots=True)

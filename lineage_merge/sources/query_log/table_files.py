@@ -79,7 +79,7 @@ def _parquet(location: str) -> Iterator[Row]:
         import pyarrow.parquet as parquet
     except ModuleNotFoundError:
         raise SourceError(
-            "cannot read Parquet: pyarrow is not installed (pip install 'lineage-merge[parquet]')"
+            "cannot read Parquet: pyarrow is not installed (install lineage-merge[parquet])"
         ) from None
     content = read_bytes(location)
     try:

@@ -38,7 +38,7 @@ _DIALECTS = {
     "teradata": "teradata",
     "trino": "trino",
 }
-_NO_SQLGLOT = "a query, whose tables need sqlglot: pip install 'lineage-merge[columns]'"
+_NO_SQLGLOT = "a query, whose tables need sqlglot: install lineage-merge[columns]"
 
 
 # Added to a read operation whose `inputSources` are the tables behind queries: their `PushedQuery`s.

@@ -77,7 +77,7 @@ def check_dialect(key: str, dialect: str) -> None:
         if error.name != "sqlglot":
             raise
         raise SourceError(
-            "cannot read SQL: sqlglot is not installed (pip install 'lineage-merge[columns]')"
+            "cannot read SQL: sqlglot is not installed (install lineage-merge[columns])"
         ) from None
     if Dialect.get(dialect) is None:
         known = ", ".join(sorted(name for name in Dialect.classes if name))

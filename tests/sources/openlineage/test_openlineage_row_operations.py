@@ -381,7 +381,7 @@ def test_without_the_parser_the_report_says_how_to_install_it(monkeypatch: pytes
     row_operations._parsed.cache_clear()
     assert values(found) == influences(found) == set()
     [(_, _, message)] = problems(found)
-    assert "pip install 'lineage-merge[columns]'" in message
+    assert "install lineage-merge[columns]" in message
 
 
 def merged(folder: Path, runs: Iterable[Event]) -> tuple[list[dict[str, Any]], list[Problem]]:
