@@ -145,6 +145,7 @@ def nightly(session: nox.Session) -> None:
     more = {**variables, "LINEAGE_MERGE_EXAMPLES": "5"}
     session.run("python", "-m", "pytest", "tests/properties", env=more)
     session.run("python", "-m", "tests.experiment", "--seed", seed, "--statements", "10000")
+    session.run("python", "-m", "tests.experiment", "--spark", "--seed", seed, "--statements", "300")
     for corpus in ("tpch", "tpcds"):
         session.run("python", "-m", "tests.experiment.corpora", corpus, "--scale", "0.1")
     session.run("python", "-m", "tests.chaos", "--rounds", "20", "--seed", seed)

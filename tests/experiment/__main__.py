@@ -4,15 +4,16 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-import duckdb
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests.experiment.changes import experiment
-from tests.experiment.execution import TABLES, TARGET, Laboratory
-from tests.experiment.product import sql_lineage
+from tests.experiment.changes import Executor, experiment
+from tests.experiment.dataframes import SparkLaboratory, local_spark
+from tests.experiment.execution import TABLES, TARGET, Laboratory, StatementError
+from tests.experiment.product import Lineage, sql_lineage
+from tests.experiment.programs import programs
 from tests.experiment.statements import statements
 
 
@@ -20,14 +21,23 @@ class UnknownDependencyError(AssertionError):
     """The lineage of a statement does not explain a change."""
 
 
-def check(laboratory: Laboratory, statement: str, counts: Counter[str]) -> None:
+def _lineage_of_sql(statement: str) -> Lineage:
+    return sql_lineage(statement, (*TABLES, TARGET))
+
+
+def check(
+    laboratory: Executor,
+    statement: str,
+    counts: Counter[str],
+    lineage_of: Callable[[str], Lineage] = _lineage_of_sql,
+) -> None:
     """Raise `UnknownDependencyError` if a change is not explained."""
     try:
         laboratory.run(statement)
-    except duckdb.Error:
+    except StatementError:
         counts["invalid"] += 1
         return
-    lineage = sql_lineage(statement, (*TABLES, TARGET))
+    lineage = lineage_of(statement)
     counts["statements"] += 1
     if lineage.problems:
         counts["reported"] += 1
@@ -38,9 +48,13 @@ def check(laboratory: Laboratory, statement: str, counts: Counter[str]) -> None:
         raise UnknownDependencyError(f"{statement}\n  {verdict.unknown}\n  {lineage}")
 
 
-def run(seed: int, number: int) -> Counter[str]:
-    """Draw statements and check each. Raises `UnknownDependencyError` with the smallest one that fails."""
-    laboratory = Laboratory()
+def run(seed: int, number: int, spark: SparkLaboratory | None = None) -> Counter[str]:
+    """Draw statements, or programs for Spark, and check each.
+
+    Raises `UnknownDependencyError` with the smallest one that fails.
+    """
+    laboratory = spark or Laboratory()
+    lineage_of = spark.lineage if spark else _lineage_of_sql
     counts: Counter[str] = Counter()
 
     @hypothesis.seed(seed)
@@ -51,9 +65,9 @@ def run(seed: int, number: int) -> Counter[str]:
         suppress_health_check=list(HealthCheck),
         phases=(Phase.generate, Phase.shrink),
     )
-    @given(statements())
+    @given(programs() if spark else statements())
     def test(statement: str) -> None:
-        check(laboratory, statement, counts)
+        check(laboratory, statement, counts, lineage_of)
 
     test()
     return counts
@@ -64,10 +78,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.experiment", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--statements", type=int, default=1000, metavar="N", help="default: 1000")
+    parser.add_argument("--spark", action="store_true", help="draw DataFrame programs in place of SQL")
     given_ = parser.parse_args(arguments)
     started = time.monotonic()
     try:
-        counts = run(given_.seed, given_.statements)
+        if given_.spark:
+            with local_spark() as laboratory:
+                counts = run(given_.seed, given_.statements, laboratory)
+        else:
+            counts = run(given_.seed, given_.statements)
     except UnknownDependencyError as error:
         sys.stdout.write(f"seed {given_.seed}: unknown dependency\n{error}\n")
         return 1

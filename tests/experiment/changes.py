@@ -2,16 +2,25 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
-import duckdb
-
-from tests.experiment.execution import CHANGES, Laboratory, Result, Source
+from tests.experiment.execution import CHANGES, Result, Source, StatementError
 from tests.experiment.product import Lineage
 
 # A result of many rows takes seconds, and shows nothing that a smaller one does not.
 _MAX_ROWS = 2000
+
+
+class Executor(Protocol):
+    """What runs statements with changed columns."""
+
+    def sources(self) -> Iterator[Source]:
+        """Yield each column that experiments change."""
+
+    def run(self, statement: str, changed: Collection[Source] = (), change: str = "", /) -> Result:
+        """Return the result. Raises `StatementError`."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +46,13 @@ class Verdict:
 
 
 def experiment(
-    laboratory: Laboratory,
+    laboratory: Executor,
     statement: str,
     lineage: Lineage,
     changes: Sequence[str] = CHANGES,
     max_rows: float = _MAX_ROWS,
 ) -> Verdict:
-    """Change the source columns of a statement. Raises `duckdb.Error` if the statement cannot run at all.
+    """Change the source columns of a statement. Raises `StatementError` if the statement cannot run at all.
 
     Columns that the lineage does not have at all are changed together, and one by one if the result changes.
     A change of a column that decides on rows may change every column.
@@ -68,7 +77,7 @@ def experiment(
 
 
 def _change_unknown(
-    laboratory: Laboratory,
+    laboratory: Executor,
     before: Result,
     verdict: Verdict,
     sources: Sequence[Source],
@@ -94,7 +103,7 @@ def _change_unknown(
 
 
 def _change_known(
-    laboratory: Laboratory,
+    laboratory: Executor,
     before: Result,
     verdict: Verdict,
     source: Source,
@@ -122,12 +131,12 @@ def _change_known(
 
 
 def _after(
-    laboratory: Laboratory, before: Result, statement: str, changed: Collection[Source], change: str
+    laboratory: Executor, before: Result, statement: str, changed: Collection[Source], change: str
 ) -> Result | None:
     """Return the result after a change; None if the statement does not accept it, such as a duplicate key."""
     try:
         after = laboratory.run(statement, changed, change)
-    except duckdb.Error:
+    except StatementError:
         return None
     return after if after.columns == before.columns else None
 

@@ -101,6 +101,10 @@ class Result:
     rows: list[Row] = field(default_factory=list)
 
 
+class StatementError(Exception):
+    """A statement that cannot be run on these values."""
+
+
 def connect() -> duckdb.DuckDBPyConnection:
     """Return an empty database in memory that writes no files: a statement out of memory fails.
 
@@ -144,13 +148,15 @@ class Laboratory:
     def run(self, statement: str, changed: Collection[Source] = (), change: str = "") -> Result:
         """Run a statement with changed columns; return its result, or the target's rows.
 
-        Raises `duckdb.Error`.
+        Raises `StatementError`.
         """
         tables = [table for table in self.tables if any(name == table.name for name, _ in changed)]
         for table in tables:
             self._view(table, {column: change for name, column in changed if name == table.name})
         try:
             return self._run(statement)
+        except duckdb.Error as error:
+            raise StatementError(str(error)) from None
         finally:
             for table in tables:
                 self._view(table, {})
@@ -169,7 +175,7 @@ class Laboratory:
     def _result(self, query: str) -> Result:
         found = self._connection.execute(query)
         columns = tuple(str(column[0]) for column in found.description or ())
-        return Result(columns, [tuple(map(_comparable, row)) for row in found.fetchall()])
+        return Result(columns, [tuple(map(comparable, row)) for row in found.fetchall()])
 
     def _view(self, table: Table, changes: Mapping[str, str]) -> None:
         columns = ", ".join(
@@ -208,11 +214,12 @@ def _base(table: Table, rows: int) -> str:
     return f"create table {table.name}__base as select {', '.join(columns)} from ({inner})"
 
 
-def _comparable(value: Any) -> Any:
+def comparable(value: Any) -> Any:
+    """Return a value that can be counted: rounded, and with tuples for lists and maps."""
     if isinstance(value, float):
         return round(value, 6)
     if isinstance(value, list):
-        return tuple(map(_comparable, value))
+        return tuple(map(comparable, value))
     if isinstance(value, dict):
-        return tuple((key, _comparable(inner)) for key, inner in value.items())
+        return tuple((key, comparable(inner)) for key, inner in value.items())
     return value

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import PurePath
 
 from sqlglot import Dialect
 
 from lineage_merge.column_lineage.scripts.project import read_project
 from lineage_merge.column_lineage.scripts.syntax import Script, parse
-from lineage_merge.model.elements import FIELD, Element, FeedsColumn, Influences, Problem
+from lineage_merge.model.elements import FIELD, Element, FeedsColumn, Influences, Problem, Reference
 from lineage_merge.sources.sql.reader import reader_of
 from lineage_merge.sources.sql.settings import SqlFiles
 from lineage_merge.sources.sql.translator import translate
@@ -36,11 +37,11 @@ def lineage_of_elements(elements: Iterable[Element], targets: tuple[str, ...]) -
     found = Lineage()
     problems = []
     for element in elements:
-        if isinstance(element, FeedsColumn) and element.target.name in targets:
-            source = (element.source.name, _top(element.source_column))
+        if isinstance(element, FeedsColumn) and _table(element.target) in targets:
+            source = (_table(element.source), _top(element.source_column))
             found.edges.setdefault(source, set()).add(_top(element.target_column))
-        elif isinstance(element, Influences) and element.target.name in targets:
-            found.influences.add((element.source.name, _top(element.source_column)))
+        elif isinstance(element, Influences) and _table(element.target) in targets:
+            found.influences.add((_table(element.source), _top(element.source_column)))
         elif isinstance(element, Problem):
             problems.append(element.message)
     found.problems = tuple(problems)
@@ -60,6 +61,11 @@ def sql_lineage(statement: str, tables: tuple[Table, ...], dialect: str = "duckd
 def _reader(ddl: str, dialect: str) -> tuple[SqlFiles, Script]:
     folder = SqlFiles("e", dialect, "spark_catalog", "e")
     return folder, parse("ddl.sql", ddl, Dialect.get_or_raise("duckdb"), {})
+
+
+def _table(dataset: Reference) -> str:
+    """Return the name of a table, or of its file without folder and suffix."""
+    return PurePath(dataset.name).stem
 
 
 def _top(column: str) -> str:
