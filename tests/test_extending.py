@@ -212,7 +212,7 @@ def test_init_finds_the_files_of_a_source(tree: Tree, tmp_path: Path) -> None:
 
     assert done.code == 0, done.err
     outcome = json.loads(done.out)
-    assert outcome["settings"]["letters"] == {"file": str(folder / "letters.log")}
+    assert outcome["settings"]["letters"] == {"file": str(folder)}
     assert [each["name"] for each in outcome["jobs"]] == ["copier"]
     assert "# 1 copier found: copier" in (tmp_path / "first.yml").read_text()
     assert "--letters" in helped.out

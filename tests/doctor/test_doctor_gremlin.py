@@ -159,7 +159,7 @@ def test_a_graph_with_numeric_ids_fails(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_read_only_graph_refers_to_the_writer(monkeypatch: pytest.MonkeyPatch) -> None:
     strategy = "org.apache.tinkerpop.gremlin.process.traversal.strategy.verification.ReadOnlyStrategy"
-    bound = "traversal().withEmbedded(graph)"
+    bound = "new SourceWithoutFiles(graph)"
     read_only = f"{bound}.withStrategies({strategy}.instance())"
     with server_with(monkeypatch, "gremlin_server.groovy", bound, read_only) as url:
         findings = found(url)

@@ -69,8 +69,8 @@ def _rename(draw: _Draw, program: _Program) -> _Program:
 def _select(draw: _Draw, program: _Program) -> _Program:
     names = tuple(f"c{program.made + at}" for at in range(2))
     values = ", ".join(f'({_filled(draw, program, _NUMBERS)}).alias("{name}")' for name in names)
-    kept = _column(draw, program)
-    return program.then(f'.select("{kept}", {values})', (kept, *names), 2)
+    first = _column(draw, program)
+    return program.then(f'.select("{first}", {values})', (first, *names), 2)
 
 
 def _drop(draw: _Draw, program: _Program) -> _Program:
@@ -114,10 +114,10 @@ def _explode(draw: _Draw, program: _Program) -> _Program:
 
 
 def _unpivot(draw: _Draw, program: _Program) -> _Program:
-    kept, one, two = (_column(draw, program) for _ in range(3))
+    first, one, two = (_column(draw, program) for _ in range(3))
     name = f"c{program.made}"
     stacked = f'"stack(2, bigint({one}), bigint({two})) as {name}"'
-    return program.then(f'.selectExpr("{kept}", {stacked})', (kept, name), 1)
+    return program.then(f'.selectExpr("{first}", {stacked})', (first, name), 1)
 
 
 def _distinct(draw: _Draw, program: _Program) -> _Program:

@@ -302,6 +302,7 @@ class HandshakeCheck extends ChannelInboundHandlerAdapter {
 
 /** Traversals without the step `io`, which reads and writes any file of this user. */
 @CompileStatic
+@POJO
 class SourceWithoutFiles extends GraphTraversalSource {
     SourceWithoutFiles(Graph graph) {
         super(graph)
@@ -356,7 +357,16 @@ class TraversalsOnly extends ChannelInboundHandlerAdapter {
         Object gremlin = request.args.get(Tokens.ARGS_GREMLIN)
         return request.processor == 'traversal' && request.op == Tokens.OPS_BYTECODE &&
             gremlin instanceof Bytecode && !BytecodeHelper.getLambdaLanguage((Bytecode) gremlin).isPresent() &&
-            !((Bytecode) gremlin).stepInstructions.any { Bytecode.Instruction step -> step.operator == 'io' }
+            !readsFiles((Bytecode) gremlin)
+    }
+
+    private static boolean readsFiles(Bytecode bytecode) {
+        for (Bytecode.Instruction step : bytecode.stepInstructions) {
+            if (step.operator.equals('io')) {
+                return true
+            }
+        }
+        return false
     }
 
     private static boolean isText(RequestMessage request) {
