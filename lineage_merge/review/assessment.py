@@ -105,7 +105,7 @@ def _assess(
     graph, id_of, environment = lookup.graph, lookup.id_of, lookup.environment
     elements = everything(graph, environment) if settings.policies else downstream(graph, map(id_of, own))
     in_graph = {vertex.id for vertex in elements[0]}
-    elements = _with_unmerged(elements, before, unmerged, id_of)
+    elements = _add_unmerged(elements, before, unmerged, id_of)
     # What the change adapts reads the new version; everything else reads what it read before.
     # Of code that is not read, it is unknown whether it is adapted.
     unread = {unique_id for unique_id, lineage in after.columns.items() if lineage.is_unread}
@@ -140,7 +140,7 @@ def _note_on_graph(unmerged: Set[str]) -> str:
     )
 
 
-def _with_unmerged(
+def _add_unmerged(
     elements: tuple[list[Vertex], list[Edge]],
     before: DbtVersion,
     unmerged: Set[str],

@@ -20,7 +20,7 @@ def known_columns(before: DbtFile, after: DbtFile) -> tuple[KnownColumns, KnownC
     """
     if before.catalog is None and after.catalog is None:
         return KnownColumns({}, frozenset()), KnownColumns({}, frozenset())
-    concerned = _concerned(before.manifest, after.manifest)
+    concerned = _find_concerned(before.manifest, after.manifest)
     shared = _newest_first(before.catalog, after.catalog)
     tables = {key: columns for file in reversed(shared) for key, columns in file.tables.items()}
     common = {key: columns for key, columns in tables.items() if key not in concerned}
@@ -56,7 +56,7 @@ def _is_of(catalog: CatalogFile, manifest: Manifest) -> bool:
     return catalog.generated_at >= manifest.generated_at > 0
 
 
-def _concerned(before: Manifest, after: Manifest) -> Set[str]:
+def _find_concerned(before: Manifest, after: Manifest) -> Set[str]:
     """Return the entries whose code differs, and their descendants."""
     queries = DbtQueries(before, after, {})
     pairs = {old.unique_id: (old, new) for old, new in queries.pairs()}

@@ -31,12 +31,12 @@ def missing_columns(before: DbtVersion, after: DbtVersion, renamed: Mapping[str,
             if name in known:
                 continue
             for parent, _ in sorted(behind_of(after.manifest.nodes, node)):
-                removed = _removed(before, after, old_ids.get(parent, parent), parent) & parts
+                removed = _find_removed(before, after, old_ids.get(parent, parent), parent) & parts
                 for key in sorted(removed):
                     yield _finding(after, node, parent, key)
 
 
-def _removed(before: DbtVersion, after: DbtVersion, old_id: str, new_id: str) -> set[str]:
+def _find_removed(before: DbtVersion, after: DbtVersion, old_id: str, new_id: str) -> set[str]:
     old, new = before.manifest.nodes.get(old_id), after.manifest.nodes[new_id]
     if old is None:
         return set()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sqlglot import Dialect, ErrorLevel, exp
 
 from lineage_merge.column_lineage.sql.names import is_recursive
+from lineage_merge.column_lineage.sql.platforms import platform_of
 
 _QUOTED = re.compile(r"""["`]([A-Za-z_]\w*)["`]""")
 _QUALIFIER = re.compile(r"(?<![\w.'])[A-Za-z_]\w*\.(?=[A-Za-z_\"`*])")
@@ -36,7 +37,7 @@ class QuerySources:
     def __init__(self, tree: exp.Expr, dialect: Dialect) -> None:
         self._tree = tree
         self.dialect = dialect
-        self._platform = type(dialect).__name__.lower()
+        self._platform = platform_of(dialect)
         self._read: dict[int, tuple[frozenset[str], tuple[exp.CTE, ...]]] = {}
         self._scopes: dict[int, dict[str, str]] = {}
 

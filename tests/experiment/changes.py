@@ -96,7 +96,7 @@ def _change_unknown(
                 waiting += [group[: len(group) // 2], group[len(group) // 2 :]]
             else:
                 verdict.unknown.append(
-                    Unknown(group[0], change, _moved(before, after, range(len(before.columns))))
+                    Unknown(group[0], change, _find_moved(before, after, range(len(before.columns))))
                 )
         if verdict.unknown:
             return
@@ -120,9 +120,9 @@ def _change_known(
         after = _after(laboratory, before, verdict.statement, [source], change)
         if after is None:
             continue
-        moved.update(_moved(before, after, inside))
-        if not is_masked and _projected(before, outside) != _projected(after, outside):
-            verdict.unknown.append(Unknown(source, change, _moved(before, after, outside)))
+        moved.update(_find_moved(before, after, inside))
+        if not is_masked and _project(before, outside) != _project(after, outside):
+            verdict.unknown.append(Unknown(source, change, _find_moved(before, after, outside)))
             break
         if moved >= known:
             break
@@ -141,15 +141,15 @@ def _after(
     return after if after.columns == before.columns else None
 
 
-def _moved(before: Result, after: Result, positions: Iterable[int]) -> tuple[str, ...]:
+def _find_moved(before: Result, after: Result, positions: Iterable[int]) -> tuple[str, ...]:
     """Return the columns whose values changed, as bags; those beside the others if none did alone."""
     listed = list(positions)
-    alone = [at for at in listed if _projected(before, [at]) != _projected(after, [at])]
+    alone = [at for at in listed if _project(before, [at]) != _project(after, [at])]
     if not alone:
         rest = [at for at in range(len(before.columns)) if at not in listed]
-        alone = [at for at in listed if _projected(before, [*rest, at]) != _projected(after, [*rest, at])]
+        alone = [at for at in listed if _project(before, [*rest, at]) != _project(after, [*rest, at])]
     return tuple(before.columns[at].casefold() for at in alone)
 
 
-def _projected(result: Result, positions: Sequence[int]) -> Mapping[object, int]:
+def _project(result: Result, positions: Sequence[int]) -> Mapping[object, int]:
     return Counter(tuple(row[at] for at in positions) for row in result.rows)

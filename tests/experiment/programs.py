@@ -45,18 +45,18 @@ def _column(draw: _Draw, program: _Program) -> str:
     return draw(st.sampled_from(program.columns))
 
 
-def _filled(draw: _Draw, program: _Program, templates: tuple[str, ...]) -> str:
+def _fill_template(draw: _Draw, program: _Program, templates: tuple[str, ...]) -> str:
     return draw(st.sampled_from(templates)).format(*(_column(draw, program) for _ in range(3)))
 
 
 def _with_column(draw: _Draw, program: _Program) -> _Program:
     name = f"c{program.made}"
-    step = f'.withColumn("{name}", {_filled(draw, program, _NUMBERS)})'
+    step = f'.withColumn("{name}", {_fill_template(draw, program, _NUMBERS)})'
     return program.then(step, (*program.columns, name), 1)
 
 
 def _replace(draw: _Draw, program: _Program) -> _Program:
-    step = f'.withColumn("{_column(draw, program)}", {_filled(draw, program, _NUMBERS)})'
+    step = f'.withColumn("{_column(draw, program)}", {_fill_template(draw, program, _NUMBERS)})'
     return program.then(step, program.columns)
 
 
@@ -68,7 +68,7 @@ def _rename(draw: _Draw, program: _Program) -> _Program:
 
 def _select(draw: _Draw, program: _Program) -> _Program:
     names = tuple(f"c{program.made + at}" for at in range(2))
-    values = ", ".join(f'({_filled(draw, program, _NUMBERS)}).alias("{name}")' for name in names)
+    values = ", ".join(f'({_fill_template(draw, program, _NUMBERS)}).alias("{name}")' for name in names)
     first = _column(draw, program)
     return program.then(f'.select("{first}", {values})', (first, *names), 2)
 
@@ -82,7 +82,7 @@ def _drop(draw: _Draw, program: _Program) -> _Program:
 
 def _group(draw: _Draw, program: _Program) -> _Program:
     key, name = _column(draw, program), f"c{program.made}"
-    aggregate = _filled(draw, program, _AGGREGATES)
+    aggregate = _fill_template(draw, program, _AGGREGATES)
     return program.then(f'.groupBy("{key}").agg({aggregate}.alias("{name}"))', (key, name), 1)
 
 

@@ -265,13 +265,13 @@ class Statements:
         if depth > 0 and self._chance(4):
             return self._set_operation(depth, ctes)
         if depth > 0 and self._chance(5):
-            return self._pivoted(depth, ctes)
+            return self._pivot(depth, ctes)
         return self._select(depth, ctes)
 
     def _select(self, depth: int, ctes: Sequence[Query]) -> Query:
         text, names = self._from(depth, ctes)
         if self._chance(4):
-            return self._grouped(text, names)
+            return self._group(text, names)
         items: list[tuple[str, str, str]] = []
         scope = list(names)
         for _ in range(self._draw(st.integers(1, 4))):
@@ -297,7 +297,7 @@ class Statements:
         )
         return f"{function} over ({partition})"
 
-    def _grouped(self, text: str, names: Sequence[Name]) -> Query:
+    def _group(self, text: str, names: Sequence[Name]) -> Query:
         keys = list(dict.fromkeys(name.sql for name in names if name.is_key))[:2] or ["1"]
         how = self._one_of("{}", "rollup ({})", "cube ({})", "grouping sets (({}), ())")
         columns: list[tuple[str, str]] = []
@@ -333,7 +333,7 @@ class Statements:
         operation = self._one_of("union all", "union all", "union", "intersect", "except")
         return Query(f"({left.sql}) {operation} (select {values} from {text})", left.columns)
 
-    def _pivoted(self, depth: int, ctes: Sequence[Query]) -> Query:
+    def _pivot(self, depth: int, ctes: Sequence[Query]) -> Query:
         inner = self._select(depth - 1, ctes)
         numbers = [name for name, kind in inner.columns if kind == NUMBER]
         alias = self._name("r")

@@ -133,7 +133,9 @@ def written(**values: Any) -> str:
 
 
 def test_an_object_of_a_newer_format_is_refused() -> None:
-    with pytest.raises(IntermediateError, match=r"history format 2, this one reads 1.*upgrade lineage-merge") as raised:
+    with pytest.raises(
+        IntermediateError, match=r"history format 2, this one reads 1.*upgrade lineage-merge"
+    ) as raised:
         parse_record(written(format=2), "merges/x.json")
     assert raised.value.exit_code == 4
 

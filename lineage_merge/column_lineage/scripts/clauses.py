@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.scripts import tsql
+from lineage_merge.column_lineage.sql.platforms import TSQL
 from lineage_merge.column_lineage.sql.tables import fold
 
 # What USE of Snowflake may select instead of a database.
@@ -39,7 +39,7 @@ def used_database(use: exp.Use, platform: str) -> tuple[str, ...] | None:
     if not isinstance(use.this, exp.Table) or (kind is not None and kind.name.upper() in _NO_DATABASE):
         return None
     parts = tuple(part.name for part in use.this.parts)
-    return (*parts, "dbo") if platform in tsql.PLATFORMS else parts
+    return (*parts, "dbo") if platform in TSQL else parts
 
 
 def complete_inserts(tree: exp.Expr) -> None:

@@ -14,6 +14,7 @@ from lineage_merge.column_lineage.scripts.writes import LoadColumns, Note, Reads
 from lineage_merge.column_lineage.sql.derivation import ColumnOrigin
 from lineage_merge.column_lineage.sql.names import PartOfTable, is_dual, part_of_table
 from lineage_merge.column_lineage.sql.parsing import with_deep_stack
+from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
@@ -40,7 +41,7 @@ class Context:
     ) -> None:
         self._script = script
         self._dialect = dialect
-        self._platform = type(dialect).__name__.lower()
+        self._platform = platform_of(dialect)
         self._datasets = datasets
         self._shapes = shapes
         self._assume_insert_names = assume_insert_names

@@ -27,6 +27,7 @@ from lineage_merge.column_lineage.scripts.routines import (
 )
 from lineage_merge.column_lineage.scripts.statements import Statement, Unread, split
 from lineage_merge.column_lineage.scripts.words import Edit, Word, edited, end_of_name, upper_at, words_of
+from lineage_merge.column_lineage.sql.platforms import TSQL, platform_of
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.text import reason
 
@@ -83,8 +84,8 @@ class ControlFlow:
         self.procedures: set[str] = set()
         self._dialect = dialect
         self._parameter = parameter
-        self._platform = type(dialect).__name__.lower()
-        self._is_tsql = self._platform in tsql.PLATFORMS
+        self._platform = platform_of(dialect)
+        self._is_tsql = self._platform in TSQL
         self._bodies = Bodies(routine, is_tsql=self._is_tsql)
         self._cursors: dict[str, Statement] = {}
         self._found: list[Statement] = []

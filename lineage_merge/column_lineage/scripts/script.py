@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.scripts import tsql
 from lineage_merge.column_lineage.scripts.clauses import is_ddl, literal_of, stage_of, used_database
 from lineage_merge.column_lineage.scripts.context import POSTGRES
 from lineage_merge.column_lineage.scripts.datasets import Datasets
@@ -23,7 +22,13 @@ from lineage_merge.column_lineage.scripts.syntax import Call, Moved, Parsed, Scr
 from lineage_merge.column_lineage.scripts.temporaries import Temporary
 from lineage_merge.column_lineage.scripts.writes import LoadColumns, Mode, Note, Reads, Write
 from lineage_merge.column_lineage.sql import notes, row_changes
-from lineage_merge.column_lineage.sql.derivation import Columns, Influences, influences_of, merge_columns
+from lineage_merge.column_lineage.sql.derivation import (
+    Columns,
+    influences_of,
+    merge_columns,
+    merge_influences,
+)
+from lineage_merge.column_lineage.sql.platforms import TSQL
 from lineage_merge.column_lineage.sql.returned_rows import parts_of
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.tables import fold
@@ -119,7 +124,7 @@ class _Reading(Files):
             )
             return
         if isinstance(tree, exp.Expr):
-            parts = parts_of(tree, self._columns_of, by_name=self._platform in tsql.PLATFORMS)
+            parts = parts_of(tree, self._columns_of, by_name=self._platform in TSQL)
             for part in parts:
                 self._part(part)
         else:
@@ -217,8 +222,9 @@ class _Reading(Files):
         columns, assumed = self._assigned(insert, relation, [expression.name for expression in listed], table)
         influences = relation.influences
         if insert.args.get("conflict") is not None or insert.args.get("alternative"):
-            changed = self._upserted(insert, columns, reads, key or "")
-            columns, influences = [*columns, *changed.columns], _merged(influences, changed.influences)
+            changed = self._upsert(insert, columns, reads, key or "")
+            columns = [*columns, *changed.columns]
+            influences = merge_influences([influences, changed.influences])
         if temporary is not None:
             temporary.add_rows(columns, influences, reads, overwrite=mode == "overwrite")
         elif key is not None:
@@ -226,7 +232,7 @@ class _Reading(Files):
             write = Write(key, self._line, mode, None, reads, merged, influences, assumed=assumed)
             self._found.writes.append(write)
 
-    def _upserted(
+    def _upsert(
         self, insert: exp.Insert, columns: Columns, reads: Reads, key: str
     ) -> row_changes.ChangedColumns:
         """Return what an INSERT changes of rows that exist, and the columns of the keys that find them."""
@@ -247,7 +253,7 @@ class _Reading(Files):
         keys = {fold(part.this.name if isinstance(part, exp.Ordered) else part.name) for part in given or ()}
         keys = keys or {fold(name) for name in shape.keys}
         by_key = (origin for name, made in columns if fold(name) in keys for origin in made)
-        influences = _merged(changed.influences, influences_of(by_key, InfluenceKind.JOIN))
+        influences = merge_influences([changed.influences, influences_of(by_key, InfluenceKind.JOIN)])
         changed.influences = {o: kinds for o, kinds in influences.items() if o.dataset != key}
         return changed
 
@@ -302,7 +308,7 @@ class _Reading(Files):
         if isinstance(tree, exp.Delete) and not (tree.args.get("where") or tree.args.get("using")):
             self._empty(tree.this or next(iter(tree.args.get("tables") or ()), tree))
         by_target: dict[exp.Expr, list[row_changes.Change]] = {}
-        for change in row_changes.changes_of(tree, by_name=self._platform in tsql.PLATFORMS):
+        for change in row_changes.changes_of(tree, by_name=self._platform in TSQL):
             by_target.setdefault(change.target, []).append(change)
         for target, changes_of_target in by_target.items():
             self._change_table(target, changes_of_target, row_changes.operation_of(tree) or "")
@@ -374,11 +380,3 @@ class _Reading(Files):
             is_temporary = self._temporaries.drop(table, key) and key not in self._dropped_later
             if not is_temporary and key is not None:
                 self._found.dropped.add(key)
-
-
-def _merged(*several: Influences) -> Influences:
-    merged: Influences = {}
-    for influences in several:
-        for origin, kinds in influences.items():
-            merged.setdefault(origin, set()).update(kinds)
-    return merged

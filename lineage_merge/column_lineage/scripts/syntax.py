@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.scripts import tsql
 from lineage_merge.column_lineage.scripts.clauses import complete_inserts, name_tables_of_tsql
 from lineage_merge.column_lineage.scripts.control_flow import ControlFlow
 from lineage_merge.column_lineage.scripts.statements import Statement, Unread
 from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.column_lineage.sql import parsing
 from lineage_merge.column_lineage.sql.parsing import with_deep_stack
+from lineage_merge.column_lineage.sql.platforms import TSQL, platform_of
 from lineage_merge.column_lineage.sql.text import reason
 
 _UNLOAD = re.compile(
@@ -142,7 +142,7 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
     ):
         return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
     complete_inserts(tree)
-    if type(dialect).__name__.lower() in tsql.PLATFORMS:
+    if platform_of(dialect) in TSQL:
         name_tables_of_tsql(tree)
     return tree
 

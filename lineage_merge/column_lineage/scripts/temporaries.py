@@ -8,7 +8,7 @@ from sqlglot import exp
 from lineage_merge.column_lineage.scripts.clauses import used_database
 from lineage_merge.column_lineage.scripts.syntax import Script
 from lineage_merge.column_lineage.scripts.writes import Reads
-from lineage_merge.column_lineage.sql.derivation import Columns, Influences, merge_columns
+from lineage_merge.column_lineage.sql.derivation import Columns, Influences, merge_columns, merge_influences
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import fold
 
@@ -26,9 +26,7 @@ class Temporary:
         before = self.relation
         names = [(item.name, {} if overwrite else item.derivation) for item in before.named]
         items = [NamedColumn(name, made) for name, made in merge_columns([*names, *columns])]
-        decided: Influences = {} if overwrite else {o: set(kinds) for o, kinds in before.influences.items()}
-        for origin, kinds in influences.items():
-            decided.setdefault(origin, set()).update(kinds)
+        decided = merge_influences([influences] if overwrite else [before.influences, influences])
         self.relation = Relation([*items, *before.stars], decided, None, before.rest)
         if overwrite:
             self.reads = Reads()

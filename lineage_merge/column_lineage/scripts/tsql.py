@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from lineage_merge.column_lineage.scripts.words import Edit, Word, closing, end_of_name, upper_at
 
-PLATFORMS = frozenset({"tsql", "fabric"})
 # Reserved words that begin a statement.
 _FIRST_WORDS = frozenset({
     "ALTER", "BEGIN", "BREAK", "BULK", "CHECKPOINT", "CLOSE", "COMMIT", "CONTINUE", "CREATE", "DBCC",

@@ -86,6 +86,15 @@ def influences_of(origins: Iterable[ColumnOrigin], kind: InfluenceKind) -> Influ
     return {origin: {kind} for origin in origins}
 
 
+def merge_influences(several: Iterable[Influences]) -> Influences:
+    """Merge the influences of several branches."""
+    merged_influences: Influences = {}
+    for influences in several:
+        for origin, kinds in influences.items():
+            merged_influences.setdefault(origin, set()).update(kinds)
+    return merged_influences
+
+
 def merge_columns(columns: Iterable[tuple[str, Derivation]]) -> Columns:
     """Merge the columns of several branches."""
     names: dict[str, str] = {}

@@ -78,7 +78,7 @@ def path_table(path: str) -> exp.Table:
 
 def external_reads(function: exp.Expr) -> ExternalReads:
     """Return what a function in FROM reads."""
-    schema, call = _called(function)
+    schema, call = _unwrap_call(function)
     name = _name_of(call)
     if isinstance(call, exp.Var):
         return ExternalReads()
@@ -107,7 +107,7 @@ def external_reads(function: exp.Expr) -> ExternalReads:
     )
 
 
-def _called(function: exp.Expr) -> tuple[str, exp.Expr]:
+def _unwrap_call(function: exp.Expr) -> tuple[str, exp.Expr]:
     """Return the call inside of ``TABLE(...)`` and its schema."""
     schema = function.db if isinstance(function, exp.Table) else ""
     while True:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.sql.platforms import platform_of
+
 # Methods of types, by platform. Elsewhere a name before a function is that of its schema or package.
 _TYPES_OF_TSQL = frozenset(
     """
@@ -29,7 +31,7 @@ def restore_receivers(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
 
     The tree is changed in place.
     """
-    platform = type(dialect).__name__.lower()
+    platform = platform_of(dialect)
     # The innermost of a chain last: it becomes an argument of those around it.
     for call in list(tree.find_all(exp.Dot)):
         if not isinstance(call.expression, exp.Func):

@@ -8,6 +8,7 @@ from sqlglot.dialects.dialect import NormalizationStrategy
 from sqlglot.errors import SqlglotError
 
 from lineage_merge.column_lineage import pseudo_columns
+from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable
 from lineage_merge.column_lineage.table_parts import (
@@ -46,7 +47,7 @@ class TableNames:
     def __init__(self, dialect: Dialect, relations: Mapping[str, str], built: Container[str] = ()) -> None:
         """`relations`: the SQL name of each dataset by unique id; `built`: the datasets that jobs build."""
         self._strategy = dialect.normalization_strategy
-        self._exact = type(dialect).__name__.lower() == "bigquery"
+        self._exact = platform_of(dialect) == "bigquery"
         self._dialect = dialect
         self._whole = {unique_id: self._parsed(text) for unique_id, text in relations.items()}
         self.same = _representatives(self._whole, built)

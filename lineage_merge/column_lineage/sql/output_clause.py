@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from sqlglot import Dialect, exp, parse_one
 
-_PLATFORMS = frozenset({"fabric", "tsql"})
+from lineage_merge.column_lineage.sql.platforms import TSQL, platform_of
+
 _OUTPUT = re.compile(r"\boutput\b", re.IGNORECASE)
 _MODIFIES = re.compile(r"(?:with|insert|update|delete|merge)\b", re.IGNORECASE)
 _ENDS = frozenset(
@@ -22,11 +23,7 @@ class Output(NamedTuple):
 
 def without_output(text: str, dialect: Dialect) -> Output:
     """Cut the OUTPUT clauses out of a statement; any other text as it is. Raises `SqlglotError`."""
-    if (
-        type(dialect).__name__.lower() not in _PLATFORMS
-        or not _MODIFIES.match(text)
-        or not _OUTPUT.search(text)
-    ):
+    if platform_of(dialect) not in TSQL or not _MODIFIES.match(text) or not _OUTPUT.search(text):
         return Output(text, None)
     tokens = dialect.tokenize(text)
     words = [text[token.start : token.end + 1].upper() for token in tokens]

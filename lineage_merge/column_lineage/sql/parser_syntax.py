@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from sqlglot import Dialect, Token, TokenType
 
+from lineage_merge.column_lineage.sql.platforms import platform_of
+
 _MERGE = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*merge\b", re.IGNORECASE | re.DOTALL)
 _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)
 _ENDS = frozenset({"WHEN", "LOG", "RETURNING", "OUTPUT", ";"})
@@ -86,14 +88,14 @@ def supported_merge(text: str, dialect: Dialect) -> str:
     if not _MERGE.match(text):
         return text
     words = _Words(text, dialect)
-    is_duckdb = type(dialect).__name__.lower() == "duckdb"
+    is_duckdb = platform_of(dialect) == "duckdb"
     equivalent = {**_EQUIVALENT, **(_OF_DUCKDB if is_duckdb else {})}
     return _edited(text, _merge_edits(text, words, equivalent))
 
 
 def supported_relations(text: str, dialect: Dialect) -> str:
     """Return a statement with ``STREAM(t)`` as ``t`` and ``SYSTEM_VERSION AS OF`` as ``VERSION AS OF``."""
-    if type(dialect).__name__.lower() not in _SPARK or not _OF_RELATIONS.search(text):
+    if platform_of(dialect) not in _SPARK or not _OF_RELATIONS.search(text):
         return text
     return _edited(text, _relation_edits(text, dialect.tokenize(text)))
 

@@ -17,6 +17,7 @@ from lineage_merge.column_lineage.sql.derivation import (
 )
 from lineage_merge.column_lineage.sql.external_reads import external_reads, path_table
 from lineage_merge.column_lineage.sql.names import is_dual, is_recursive
+from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.projections import Projections, by_name, by_position, coalesced, star
 from lineage_merge.column_lineage.sql.row_patterns import read_row_pattern
 from lineage_merge.column_lineage.sql.scope import FromRelation, NamedColumn, QueryScope, Relation
@@ -60,7 +61,7 @@ class Queries:
         type_of: Callable[[ColumnOrigin], str] = lambda _: "",
     ) -> None:
         self._dialect = dialect
-        self._platform = type(dialect).__name__.lower()
+        self._platform = platform_of(dialect)
         self._table_of = table_of
         self._undeclared = undeclared
         self._note = note
@@ -204,7 +205,7 @@ class Queries:
         self._joins(query, scope)
         match = query.args.get("match")
         if match is not None:
-            scope = self._matched(match, scope)
+            scope = self._match_rows(match, scope)
         for window in query.args.get("windows") or ():
             scope.windows[fold(window.this.name)] = window
         scope.projecting = True
@@ -218,7 +219,7 @@ class Queries:
         )
         return Relation(items, scope.influences, None, rest if rest and query.is_star else None)
 
-    def _matched(self, match: exp.MatchRecognize, scope: QueryScope) -> QueryScope:
+    def _match_rows(self, match: exp.MatchRecognize, scope: QueryScope) -> QueryScope:
         relation = Relation(star(scope), scope.influences)
         matched = QueryScope(scope.ctes, scope.outer)
         matched.add(match.alias, FromRelation(read_row_pattern(match, relation, scope, self._values)))

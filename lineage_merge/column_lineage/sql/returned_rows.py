@@ -33,7 +33,7 @@ def parts_of(tree: exp.Expr, columns_of: ColumnsOf, *, by_name: bool = False) ->
     returning = tree.args.get("returning")
     target = returning.args.get("into") if returning is not None else None
     if isinstance(target, exp.Table | exp.Schema):
-        query = returned(tree, columns_of, by_name=by_name)
+        query = select_returned(tree, columns_of, by_name=by_name)
         if query is not None:
             yield exp.Insert(this=target.copy(), expression=query)
 
@@ -59,7 +59,7 @@ def _of_ctes(clause: exp.With, columns_of: ColumnsOf, *, by_name: bool) -> Itera
     for cte in clause.expressions:
         statement = cte.this
         if isinstance(statement, _MODIFYING):
-            query = returned(statement, columns_of, by_name=by_name) or exp.select(exp.null())
+            query = select_returned(statement, columns_of, by_name=by_name) or exp.select(exp.null())
             alone = statement.copy()
             if before:
                 holder = alone.expression if isinstance(alone, exp.Insert) else alone
@@ -69,7 +69,7 @@ def _of_ctes(clause: exp.With, columns_of: ColumnsOf, *, by_name: bool) -> Itera
         before.append(cte)
 
 
-def returned(tree: exp.Expr, columns_of: ColumnsOf, *, by_name: bool = False) -> exp.Query | None:
+def select_returned(tree: exp.Expr, columns_of: ColumnsOf, *, by_name: bool = False) -> exp.Query | None:
     """Return the rows that an INSERT, UPDATE, DELETE or MERGE returns as a query; None without RETURNING."""
     returning = tree.args.get("returning")
     if returning is None:
@@ -89,7 +89,7 @@ def returned(tree: exp.Expr, columns_of: ColumnsOf, *, by_name: bool = False) ->
             value = assigned.get(fold(name))
             return exp.column(name, table) if value is None else exp.paren(value)
 
-        query.set("expressions", list(_selected(expressions, target, names, new)))
+        query.set("expressions", list(_rewrite_returned(expressions, target, names, new)))
         result = query if result is None else exp.union(result, query, distinct=False, copy=False)
     return result
 
@@ -111,7 +111,7 @@ def _of_insert(
     def new(name: str) -> exp.Expr:
         return exp.column(name, _INSERTED if fold(name) in inserted else table)
 
-    selected = list(_selected(expressions, target, (known, complete), new))
+    selected = list(_rewrite_returned(expressions, target, (known, complete), new))
     alias = exp.TableAlias(
         this=exp.to_identifier(_INSERTED), columns=[exp.to_identifier(name, quoted=True) for name in names]
     )
@@ -124,7 +124,7 @@ def _of_insert(
     return result
 
 
-def _selected(
+def _rewrite_returned(
     expressions: Sequence[exp.Expr],
     target: exp.Expr,
     columns: tuple[Sequence[str], bool],

@@ -27,10 +27,12 @@ def read_row_pattern(
         for part in match.args.get("partition_by") or ()
     ]
     measures = [
-        NamedColumn(measure.this.alias_or_name, values.trace(_unqualified(measure.this, variables), scope))
+        NamedColumn(
+            measure.this.alias_or_name, values.trace(_without_variables(measure.this, variables), scope)
+        )
         for measure in match.args.get("measures") or ()
     ]
-    conditions = [_unqualified(definition.this, variables) for definition in definitions]
+    conditions = [_without_variables(definition.this, variables) for definition in definitions]
     values.influence(conditions, scope, InfluenceKind.FILTER)
     for column in partition:
         scope.influence(influences_of(column.derivation, InfluenceKind.GROUP_BY))
@@ -42,7 +44,7 @@ def read_row_pattern(
     return Relation(items, scope.influences)
 
 
-def _unqualified(expression: exp.Expr, variables: set[str]) -> exp.Expr:
+def _without_variables(expression: exp.Expr, variables: set[str]) -> exp.Expr:
     """Return an expression whose columns lack the variables of the pattern: each is a row of the input."""
     expression = expression.copy()
     for column in expression.find_all(exp.Column):

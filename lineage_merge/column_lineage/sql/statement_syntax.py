@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
+from lineage_merge.column_lineage.sql.platforms import TSQL, platform_of
+
 _MYSQL = frozenset({"doris", "mysql", "singlestore", "sqlite", "starrocks"})
-_TSQL = frozenset({"fabric", "tsql"})
 _LABELS = frozenset({"doris", "starrocks"})
 _REPLACE_OBJECT = re.compile(r"replace(?=\s+(?:table|view)\b)", re.IGNORECASE)
 _REPLACE_ROWS = re.compile(r"replace\b(?:\s+(?:low_priority|delayed)\b)?(?:\s+into\b)?", re.IGNORECASE)
@@ -59,14 +60,14 @@ _AFTER_QUERY = re.compile(
 
 def supported_statement(text: str, dialect: Dialect) -> str:
     """Return a statement with the first words that the parser knows; any other text as it is."""
-    platform = type(dialect).__name__.lower()
+    platform = platform_of(dialect)
     if match := _REPLACE_OBJECT.match(text):
         return f"CREATE OR REPLACE{text[match.end() :]}"
-    if platform not in _TSQL:
+    if platform not in TSQL:
         text = _ALTER_VIEW.sub(r"CREATE OR REPLACE VIEW \1 AS", text, count=1)
     if platform == "clickhouse":
         text = _INFILE.sub(r"SELECT * FROM file(\1)", _DICTIONARY.sub(r"\1 \2", text), count=1)
-    if platform in _TSQL:
+    if platform in TSQL:
         text = _BULK_ROWS.sub("read_files(", _BULK_INSERT.sub(r"COPY INTO \1 FROM \2", text, count=1))
     if platform == "teradata":
         text = _LOCKING.sub("", text, count=1)
@@ -87,7 +88,7 @@ def supported_statement(text: str, dialect: Dialect) -> str:
 
 def parsed_replacement(text: str, dialect: Dialect) -> list[exp.Expr] | None:
     """Return MySQL's ``REPLACE INTO t ...`` as an INSERT that replaces rows; None for other statements."""
-    if type(dialect).__name__.lower() not in _MYSQL or not (match := _REPLACE_ROWS.match(text)):
+    if platform_of(dialect) not in _MYSQL or not (match := _REPLACE_ROWS.match(text)):
         return None
     trees = [tree for tree in dialect.parse(f"INSERT INTO{text[match.end() :]}") if tree is not None]
     for tree in trees:

@@ -14,6 +14,7 @@ from lineage_merge.column_lineage.sql.derivation import (
     merged,
     passed,
 )
+from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.scope import NamedColumn, QueryScope, Relation
 from lineage_merge.column_lineage.sql.struct_types import StructTypes, fields_in, fields_of_schema
 from lineage_merge.column_lineage.sql.tables import fold
@@ -55,7 +56,7 @@ class Structures:
     """Reads the structures in the expressions of one model or statement."""
 
     def __init__(self, dialect: Dialect, values: _Expressions, types: StructTypes) -> None:
-        self._platform = type(dialect).__name__.lower()
+        self._platform = platform_of(dialect)
         self._values = values
         self._types = types
         self._readers: dict[type[exp.Expr], Callable[[exp.Expr, QueryScope], Derivation]] = {

@@ -3,6 +3,7 @@
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.derivation import Columns, Derivation, passed
+from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.scope import NamedColumn, QueryScope, Relation
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.values import Values
@@ -22,7 +23,7 @@ class TableFunctions:
     """Reads the functions in FROM, LATERAL VIEW and select lists of one model or statement."""
 
     def __init__(self, dialect: Dialect, values: Values) -> None:
-        self._platform = type(dialect).__name__.lower()
+        self._platform = platform_of(dialect)
         self._values = values
 
     def read(

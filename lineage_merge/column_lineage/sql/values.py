@@ -18,6 +18,7 @@ from lineage_merge.column_lineage.sql.derivation import (
 )
 from lineage_merge.column_lineage.sql.external_reads import dictionary_entry
 from lineage_merge.column_lineage.sql.passing import passes
+from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.reserved_names import is_keyword, is_pseudo_column
 from lineage_merge.column_lineage.sql.scope import QueryScope, Relation
 from lineage_merge.column_lineage.sql.struct_types import StructTypes
@@ -58,7 +59,7 @@ class Values:
         variables: Container[str] = (),
     ) -> None:
         self._dialect = dialect
-        self._platform = type(dialect).__name__.lower()
+        self._platform = platform_of(dialect)
         self._relation_of = relation_of
         self._note = note
         self._variables = variables

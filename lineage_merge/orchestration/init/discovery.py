@@ -63,11 +63,13 @@ def search(folder: str, named: Inputs = MappingProxyType({})) -> SearchResult:
             inputs[key] = discovered.input
     used = {location for inputs_ in (named, inputs) for one in inputs_.values() for location in one.locations}
     used |= {note.partition(": ")[0] for note in notes}
-    notes += _unused(file for file in rest if not any(is_below(file.location, location) for location in used))
+    notes += _list_unused(
+        file for file in rest if not any(is_below(file.location, location) for location in used)
+    )
     return SearchResult(inputs, tuple(notes))
 
 
-def _unused(files: Iterable[StoredFile]) -> Iterator[str]:
+def _list_unused(files: Iterable[StoredFile]) -> Iterator[str]:
     """Yield notes about documents of a kind that a source declares, by the beginnings of some files."""
     kinds = {id(kind) for source in SOURCES for kind in source.kinds}
     notes = []

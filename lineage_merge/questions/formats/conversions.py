@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lineage_merge.graph_format.elements import Subgraph
+from lineage_merge.questions.formats.describe import OBEYED
 
 if TYPE_CHECKING:
     import networkx
@@ -43,8 +44,7 @@ def json_text(values: Mapping[str, Any]) -> str:
     return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-# Control characters that JSON does not escape, and those that change the direction of what follows.
-_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_OBEYED = re.compile(f"[{OBEYED}]")
 
 
 def _plain(properties: Mapping[str, Any]) -> dict[str, Any]:

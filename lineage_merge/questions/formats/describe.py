@@ -45,10 +45,9 @@ def transformation(edge: Edge) -> str:
     return f"{how} (assumed)" if edge.properties.get("assumed") == "true" else how
 
 
-# Including those that change the direction of text.
-_CONTROL = re.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+# Of a set of characters: controls above ASCII's first ones, and those that change the direction of text.
+OBEYED = "\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_CONTROL = re.compile(f"[\x00-\x08\x0e-\x1b{OBEYED}\ud800-\udfff]")
 
 
 def one_line(text: str) -> str:

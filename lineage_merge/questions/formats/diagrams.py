@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from lineage_merge.graph_format.elements import Subgraph, Vertex
-from lineage_merge.questions.formats.describe import caption, title, truncate
+from lineage_merge.questions.formats.describe import OBEYED, caption, title, truncate
 
 _MERMAID_SHAPES = {
     "file": ("[/", "/]"),
@@ -20,10 +20,7 @@ _ARROWS = {"influences": "-.->", "has_column": "---", "writes": "-.->"}
 # Characters to escape as #35; (by number): they would end a text, begin HTML, an entity or a directive, or be
 # Markdown (an underscore only at the edge of a word).
 _SPECIAL = re.compile(r"""["#<>&`|%*~\\{}\[\]$;]|(?<![^\W_])_+|_+(?![^\W_])|^\s*(?:[-+]|\d+[.)])(?=\s)""")
-# Control characters, also of the second set, and those that change the direction of what follows.
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_CONTROL = re.compile(f"[\x00-\x08\x0b-\x1f{OBEYED}\ud800-\udfff]")
 
 
 def mermaid(graph: Subgraph) -> str:

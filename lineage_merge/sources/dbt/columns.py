@@ -13,6 +13,7 @@ from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation
 from lineage_merge.column_lineage.sql.names import PartOfTable, TableNames, part_of_table
 from lineage_merge.column_lineage.sql.notes import MISSING_COLUMNS, UNKNOWN_TABLE
 from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
+from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.query import Queries, flows, influences
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.struct_types import type_text
@@ -292,7 +293,7 @@ class _Project:
                 self._add_read(node, read_id, rows=rows)
             return relation
         unique_id = self._find(table, node)
-        part = None if unique_id else part_of_table(table, type(self._dialect).__name__.lower())
+        part = None if unique_id else part_of_table(table, platform_of(self._dialect))
         if part is not None:
             return self._part(part, node)
         if unique_id == node.unique_id:
@@ -305,7 +306,7 @@ class _Project:
         A partial name is first completed as the session does: what has the same last parts elsewhere is meant
         only if the model refers to it.
         """
-        completed = self._completed(table)
+        completed = self._complete_name(table)
         if completed is None:
             return self._names.find(table, node.parents)
         candidates = self._names.candidates(table)
@@ -320,7 +321,7 @@ class _Project:
                 return matching[0] if len(matching) == 1 else self._names.find(table, node.parents)
         return None
 
-    def _completed(self, table: exp.Table) -> tuple[str, ...] | None:
+    def _complete_name(self, table: exp.Table) -> tuple[str, ...] | None:
         """Return the whole name of a table with a partial name; None for other names, or if it is unknown."""
         parts = self._names.parts(table)
         completed = self._completion.complete(parts) if isinstance(table.this, exp.Identifier) else parts
@@ -346,7 +347,7 @@ class _Project:
 
     def _unknown(self, table: exp.Table, node: Node, *, rows: bool = True) -> KnownTable | None:
         """Return a table that is not in the manifest: another target's (--defer), or an undeclared one."""
-        if self._names.candidates(table) and self._completed(table) is None:
+        if self._names.candidates(table) and self._complete_name(table) is None:
             return None  # several
         written = ".".join(part.name for part in table.parts)
         deferred = self._deferred(table, node)

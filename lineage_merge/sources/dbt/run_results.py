@@ -62,8 +62,7 @@ class RunResults:
     """Results of an invocation, by unique id: `runs` of nodes and of `tests`.
 
     `command` is dbt's, "" if unknown. `skipped` are the nodes that did not run because something upstream
-    failed, with the time in ms since 1970. `generated_at`: when
-    the invocation ended (0: unknown).
+    failed, with the time in ms since 1970. `generated_at`: when the invocation ended (0: unknown).
     """
 
     invocation_id: str = ""

@@ -36,6 +36,7 @@ from lineage_merge.sources.hive.translator import (
 )
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow, largest, nulls_first
+from lineage_merge.sources.runs.future_times import future_problems
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_selection import SelectedWrite
 from lineage_merge.sources.source import Resolver
@@ -158,7 +159,7 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
         notices = (*notices, *unmatched_patterns.problems(patterns, names))
     dated = writes.map(partial(_dated, newest=number.newest or 0))
     events = run_selection.within_lookback(dated, hive.runs, hive.lookback, latest).cache()
-    ahead = run_selection.future_problems(dated, latest, "Hive", "timestamp")
+    ahead = future_problems(dated, latest, "Hive", "timestamp")
     selected = run_selection.select_writes(_not_overwritten(events, hive), hive.runs)
     translated = _translated(queries, selected, context)
     if hive.warehouse:

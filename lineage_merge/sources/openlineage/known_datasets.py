@@ -59,29 +59,29 @@ def with_known_datasets(run: Run) -> Run:
     """Return a run with the datasets that its names stand for; `problems` say which are unknown."""
     of_spark = is_spark(run)
     meanings = {
-        key: _meaning(key, of_spark=of_spark)
-        for key in {*run.inputs, *run.outputs, *_referenced(run.outputs)}
+        key: _interpret(key, of_spark=of_spark)
+        for key in {*run.inputs, *run.outputs, *_list_referenced(run.outputs)}
     }
     problems = [
         f"{'an output' if key in run.outputs else 'an input'} {meaning.problem}"
         for key, meaning in sorted(meanings.items())
         if meaning.problem
     ]
-    inputs = _known(run.inputs, meanings)
+    inputs = _replace_unusual(run.inputs, meanings)
     outputs = {
         key: _with_known_columns(document, meanings)
-        for key, document in _known(run.outputs, meanings).items()
+        for key, document in _replace_unusual(run.outputs, meanings).items()
     }
     return replace(run, inputs=inputs, outputs=outputs, problems=tuple(dict.fromkeys(problems)))
 
 
 def known_key(key: DatasetKey) -> DatasetKey | None:
     """Return the namespace and name of a dataset that an event is about, None if it is none."""
-    keys = _meaning(key, of_spark=False).keys
+    keys = _interpret(key, of_spark=False).keys
     return keys[0] if len(keys) == 1 else None
 
 
-def _referenced(outputs: Mapping[DatasetKey, Document]) -> Iterator[DatasetKey]:
+def _list_referenced(outputs: Mapping[DatasetKey, Document]) -> Iterator[DatasetKey]:
     for document in outputs.values():
         for field in _input_fields(_column_lineage(document)):
             yield field["namespace"], field["name"]
@@ -98,7 +98,7 @@ def _input_fields(facet: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 @lru_cache(maxsize=1024)
-def _meaning(key: DatasetKey, *, of_spark: bool) -> _Meaning:
+def _interpret(key: DatasetKey, *, of_spark: bool) -> _Meaning:
     namespace, name = key
     if not name.strip():
         return _Meaning((), f"in {redact(namespace) or 'no namespace'} has no name")
@@ -153,7 +153,7 @@ def _table(scheme: str, above: tuple[str, ...], name: str) -> str:
     return ".".join((*parts, name))
 
 
-def _known(
+def _replace_unusual(
     documents: Mapping[DatasetKey, Document], meanings: Mapping[DatasetKey, _Meaning]
 ) -> dict[DatasetKey, Document]:
     known: dict[DatasetKey, Document] = {}
@@ -174,15 +174,15 @@ def _without_quotes(document: Document, key: DatasetKey) -> Document:
         return document
     changed = dict(facets)
     if fields := (facets.get("schema") or {}).get("fields"):
-        fields = [{**field, "name": _unquoted(field["name"])} for field in fields]
+        fields = [{**field, "name": _unquote(field["name"])} for field in fields]
         changed["schema"] = {**facets["schema"], "fields": fields}
     if columns := (facets.get("columnLineage") or {}).get("fields"):
-        columns = {_unquoted(name): column for name, column in columns.items()}
+        columns = {_unquote(name): column for name, column in columns.items()}
         changed["columnLineage"] = {**facets["columnLineage"], "fields": columns}
     return {**document, "facets": changed}
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     # Within quotes SQL doubles a quote; a single one belongs to the name.
     return name[1:-1].replace('""', '"') if _QUOTED.fullmatch(name) else name
 
@@ -208,7 +208,7 @@ def _known_fields(
             yield from _fields_of_query(field, meaning, meaning.query)
             continue
         for namespace, name in meaning.keys:
-            column = field["field"] if path_uri(namespace, name) else _unquoted(field["field"])
+            column = field["field"] if path_uri(namespace, name) else _unquote(field["field"])
             yield {**field, "namespace": namespace, "name": name, "field": column}
 
 
@@ -218,7 +218,7 @@ def _fields_of_query(
     """Yield the columns behind one of a query's."""
     from lineage_merge.column_lineage.sql.query import flows
 
-    column = _unquoted(field["field"])
+    column = _unquote(field["field"])
     (derivation,) = query.columns([column]).derivations
     scheme = field["namespace"].partition(":")[0].lower()
     for flow in flows([(column, derivation)] if derivation else ()):
@@ -229,14 +229,14 @@ def _fields_of_query(
             "name": name,
             "field": flow.column,
             "transformations": [
-                _composed(transformation, further)
+                _compose_transformation(transformation, further)
                 for transformation in given
                 for further in flow.transformations
             ],
         }
 
 
-def _composed(transformation: Mapping[str, Any], further: Transformation) -> Mapping[str, Any]:
+def _compose_transformation(transformation: Mapping[str, Any], further: Transformation) -> Mapping[str, Any]:
     subtype = str(transformation.get("subtype") or "").strip().upper()
     if subtype in _INFLUENCES or subtype not in Transformation.__members__:
         return transformation

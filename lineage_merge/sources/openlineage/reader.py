@@ -26,6 +26,7 @@ from lineage_merge.sources.openlineage.subjects import PROBLEM, RUN, Subject, re
 from lineage_merge.sources.openlineage.translator import assertions, targets, translate, translate_dataset
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.future_times import future_problems
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
@@ -56,7 +57,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     latest = latest_credible()
     writes = without_nested(events).cache()
     events = run_selection.within_lookback(writes, settings.runs, settings.lookback, latest)
-    ahead = run_selection.future_problems(writes, latest, "OpenLineage", "eventTime")
+    ahead = future_problems(writes, latest, "OpenLineage", "eventTime")
     written = events.filter(lambda event: event.target is not None)
     selected = run_selection.select_writes(written, settings.runs)
     by_run: Rows[tuple[str, Any]] = runs.map(lambda subject: (subject.subject, subject))

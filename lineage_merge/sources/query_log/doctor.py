@@ -122,10 +122,10 @@ def _times(part: Slice) -> Iterator[int]:
     for found in line_files.until_damage(line_files.numbered(part)):
         if not isinstance(found, Problem):
             location, line = found
-            yield from _started(read_line(line, location))
+            yield from _list_start_times(read_line(line, location))
 
 
-def _started(rows: Iterable[object]) -> Iterator[int]:
+def _list_start_times(rows: Iterable[object]) -> Iterator[int]:
     """Yield the times of statements in ms since 1970."""
     for row in rows:
         statement = row.part if isinstance(row, Keyed) else row
@@ -136,7 +136,7 @@ def _started(rows: Iterable[object]) -> Iterator[int]:
 def _times_of_views(part: Slice) -> Iterator[int]:
     for _, row in rows_of(StoredFile(part.location, part.end)):
         try:
-            yield from _started(read_row(HISTORY, row))
+            yield from _list_start_times(read_row(HISTORY, row))
         except MissingColumn:
             return
 

@@ -6,29 +6,28 @@ from typing import NamedTuple
 
 from lineage_merge.sources.query_log.write_clauses import NAME, PART, WriteClause, find_write
 
-_PART, _NAME = PART, NAME
 _MAY_EXIST = re.compile(r"\bor\s+replace\b|\bif\s+not\s+exists\b|\bon\s+commit\s+drop\b", re.IGNORECASE)
-_EMPTY = re.compile(rf"(?:truncate(?:\s+table)?|delete(?:\s+from)?)\s+(?P<name>{_NAME})\s*\Z", re.IGNORECASE)
+_EMPTY = re.compile(rf"(?:truncate(?:\s+table)?|delete(?:\s+from)?)\s+(?P<name>{NAME})\s*\Z", re.IGNORECASE)
 _DROP = re.compile(
-    rf"drop\s+(?:table|view)\s+(?:if\s+exists\s+)?(?P<names>{_NAME}(?:\s*,\s*{_NAME})*)", re.IGNORECASE
+    rf"drop\s+(?:table|view)\s+(?:if\s+exists\s+)?(?P<names>{NAME}(?:\s*,\s*{NAME})*)", re.IGNORECASE
 )
 _RENAME = re.compile(
     r"(?:alter\s+(?:table|(?:materialized\s+)?view)|rename\s+table)\s+(?:if\s+exists\s+)?"
-    rf"(?P<old>{_NAME})\s+(?:rename\s+)?to\s+(?P<new>{_NAME})",
+    rf"(?P<old>{NAME})\s+(?:rename\s+)?to\s+(?P<new>{NAME})",
     re.IGNORECASE,
 )
 _RENAME_COLUMN = re.compile(
-    rf"alter\s+table\s+(?:if\s+exists\s+)?(?P<table>{_NAME})\s+rename\s+column\s+"
-    rf"(?P<old>{_PART})\s+to\s+(?P<new>{_PART})",
+    rf"alter\s+table\s+(?:if\s+exists\s+)?(?P<table>{NAME})\s+rename\s+column\s+"
+    rf"(?P<old>{PART})\s+to\s+(?P<new>{PART})",
     re.IGNORECASE,
 )
 _SET_SCHEMA = re.compile(
-    rf"alter\s+table\s+(?:if\s+exists\s+)?(?P<old>{_NAME})\s+set\s+schema\s+(?P<schema>{_PART})\s*\Z",
+    rf"alter\s+table\s+(?:if\s+exists\s+)?(?P<old>{NAME})\s+set\s+schema\s+(?P<schema>{PART})\s*\Z",
     re.IGNORECASE,
 )
 # Snowflake's exchange of the names of two tables.
 _SWAP = re.compile(
-    rf"alter\s+table\s+(?:if\s+exists\s+)?(?P<one>{_NAME})\s+swap\s+with\s+(?P<other>{_NAME})", re.IGNORECASE
+    rf"alter\s+table\s+(?:if\s+exists\s+)?(?P<one>{NAME})\s+swap\s+with\s+(?P<other>{NAME})", re.IGNORECASE
 )
 _PATH = re.compile(
     r"set\s+(?:session\s+|(?P<local>local)\s+)?search_path\s*(?:to|=)\s*(?P<path>.*)",
@@ -40,8 +39,8 @@ _CONFIGURED_PATH = re.compile(
     re.IGNORECASE,
 )
 _RESET = re.compile(r"reset\s+(?:search_path|all)\b", re.IGNORECASE)
-_USE = re.compile(rf"use\s+(?:database\s+|schema\s+|catalog\s+)?(?P<name>{_NAME})\s*\Z", re.IGNORECASE)
-_CALL = re.compile(rf"(?:call|exec(?:ute)?)\s+(?P<name>{_NAME})", re.IGNORECASE)
+_USE = re.compile(rf"use\s+(?:database\s+|schema\s+|catalog\s+)?(?P<name>{NAME})\s*\Z", re.IGNORECASE)
+_CALL = re.compile(rf"(?:call|exec(?:ute)?)\s+(?P<name>{NAME})", re.IGNORECASE)
 # Statements that a client or a procedure sends as one.
 _BLOCK = re.compile(
     r"(?:begin\s+(?!transaction\b|work\b|isolation\b|read\b|not\b)|declare\s).*;.*\bend\s*\Z",
@@ -51,7 +50,7 @@ _ROLLBACK = re.compile(r"(?:rollback|abort)\b", re.IGNORECASE)
 _WORD = re.compile(r'[#@]?[^\W\d][\w$]*|"(?:[^"]|"")+"')
 _QUERY = re.compile(r"[\s(]*(?:select|with|from|table|values)\b", re.IGNORECASE)
 # BI tools read through cursors.
-_CURSOR = re.compile(rf"declare\s+{_PART}\s[\w\s]*?\bcursor\b[\w\s]*?\bfor\s+", re.IGNORECASE)
+_CURSOR = re.compile(rf"declare\s+{PART}\s[\w\s]*?\bcursor\b[\w\s]*?\bfor\s+", re.IGNORECASE)
 
 
 class Facts(NamedTuple):
@@ -210,7 +209,7 @@ def _plain(name: str) -> str:
 
 
 def _parts(name: str) -> tuple[str, ...]:
-    return tuple(_plain(part) for part in re.findall(_PART, name))
+    return tuple(_plain(part) for part in re.findall(PART, name))
 
 
 def _schema(name: str) -> str:

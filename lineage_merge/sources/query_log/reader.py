@@ -16,7 +16,6 @@ from lineage_merge.model.errors import SourceError
 from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
 from lineage_merge.sources.dbt.reader import model_jobs
-from lineage_merge.sources.future_times import future_problem
 from lineage_merge.sources.query_log import redshift
 from lineage_merge.sources.query_log.catalog import Catalog, ExternalTable, catalog_of
 from lineage_merge.sources.query_log.dbt_jobs import DbtJobs, dbt_jobs_of
@@ -67,6 +66,7 @@ from lineage_merge.sources.query_log.usage import (
 from lineage_merge.sources.query_log.users import Users, users_of
 from lineage_merge.sources.query_log.view_units import outdated_views, view_units
 from lineage_merge.sources.runs.events import largest, smallest
+from lineage_merge.sources.runs.future_times import future_problem
 from lineage_merge.sources.source import Resolver
 
 _MS = 1000

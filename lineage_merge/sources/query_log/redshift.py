@@ -11,7 +11,6 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.model.times import epoch_ms
 from lineage_merge.naming import redact
-from lineage_merge.sources.future_times import future_problem
 from lineage_merge.sources.query_log.archive_layout import (
     Interval,
     complete_intervals,
@@ -52,6 +51,7 @@ from lineage_merge.sources.query_log.statement import LoggedStatement, Prepared,
 from lineage_merge.sources.query_log.table_files import rows_of
 from lineage_merge.sources.query_log.users import Users
 from lineage_merge.sources.query_log.view_definitions import ViewDefinition, statement_of
+from lineage_merge.sources.runs.future_times import future_problem
 
 # Rows in memory, by the bytes of their text: those of a partition are grouped by transaction.
 _SIZE_OF_ROWS = 2

@@ -71,8 +71,6 @@ _MOVES = re.compile(
     r"|\b(?:attach|replace|move)\s+partition\b.*\b(?:from|to\s+table)\b)|(?:materialized\s+)?view\b.*\bas\b)",
     re.IGNORECASE | re.DOTALL,
 )
-
-
 # Tables of other servers have no rows here.
 _WITHOUT_ROWS = frozenset({("IMPORT", "FOREIGN")})
 

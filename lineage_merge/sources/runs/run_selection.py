@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.elements import Problem
-from lineage_merge.sources.future_times import future_problem
 from lineage_merge.sources.runs.events import EventRow, nulls_first, smallest
+from lineage_merge.sources.runs.future_times import without_future_times
 from lineage_merge.sources.settings import Runs
 
 # A database and a plan in it.
@@ -85,23 +84,6 @@ def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta, lat
     return events.filter(lambda event: _is_since(event, newest.get(event.database, 0)))
 
 
-def without_future_times(events: Rows[EventRow], latest: int) -> Rows[EventRow]:
-    """Return the events; one whose time is after `latest` (ms since 1970) has none.
-
-    Such a write is within any lookback, and older than every other one of its job and target: its lineage
-    remains until there is another, and it ends no lookback.
-    """
-    return events.map(partial(_without_future_time, latest=latest))
-
-
-def future_problems(events: Rows[EventRow], latest: int, source: str, field: str) -> Rows[Problem]:
-    """Return the notice about the wanted writes whose time is after `latest`, if there are any."""
-    ahead: Rows[tuple[str, tuple[int, int]]] = events.flat_map(partial(_future_time, latest=latest))
-    return ahead.reduce_by_key(_both).map(
-        lambda row: future_problem(row[1][0], "write", source, field, row[1][1])
-    )
-
-
 def select_writes(events: Rows[EventRow], runs: Runs) -> Rows[SelectedWrite]:
     """Select writes (see the module) from events `within_lookback`."""
     writes = events.filter(is_successful).group(lambda event: (event.database, event.run_id), _numbered)
@@ -139,19 +121,6 @@ def _with_append(_plan: Hashable, rows: list[EventRow | RowLevelPlan]) -> Iterat
 
 def _is_since(event: EventRow, since: int) -> bool:
     return event.wanted and (event.at is None or event.at >= since)
-
-
-def _without_future_time(event: EventRow, latest: int) -> EventRow:
-    return event._replace(at=None) if event.at is not None and event.at > latest else event
-
-
-def _future_time(event: EventRow, latest: int) -> Iterator[tuple[str, tuple[int, int]]]:
-    if event.wanted and event.at is not None and event.at > latest:
-        yield "", (1, event.at)
-
-
-def _both(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    return one[0] + other[0], min(one[1], other[1])
 
 
 def _numbered(_run: Hashable, events: list[EventRow]) -> Iterator[SelectedWrite]:

@@ -12,8 +12,8 @@ from lineage_merge.infra import input_budget
 from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.times import latest_credible
-from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.future_times import without_future_times
 from lineage_merge.sources.runs.run_selection import PlanKey
 from lineage_merge.sources.spline import arango_queries
 from lineage_merge.sources.spline.arango_queries import Overview
@@ -62,7 +62,7 @@ class ArangoInput(PlanInput):
 
     def recent(self, events: Rows[EventRow]) -> Rows[EventRow]:
         """Return the events without wrong times: only recent ones are fetched."""
-        return run_selection.without_future_times(events, self.latest)
+        return without_future_times(events, self.latest)
 
     def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Fetch and translate the selected plans, or all of a database without events."""

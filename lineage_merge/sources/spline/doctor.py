@@ -33,7 +33,7 @@ from lineage_merge.sources.diagnosis import (
     validity,
     warning,
 )
-from lineage_merge.sources.future_times import AHEAD, FIX
+from lineage_merge.sources.runs.future_times import AHEAD, FIX
 from lineage_merge.sources.spline import arango, arango_queries, export, source
 from lineage_merge.sources.spline.agent.messages import check_message, event_times, messages
 from lineage_merge.sources.spline.arango import ArangoDatabase

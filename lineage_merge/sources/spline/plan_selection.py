@@ -18,6 +18,7 @@ from lineage_merge.model.records import Record
 from lineage_merge.model.times import latest_credible
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.future_times import future_problems
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, own_sources
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
@@ -99,7 +100,7 @@ def read_records(plan_input: PlanInput) -> Rows[Record]:
             translated.flat_map(attrgetter("records")),
             job_records(recent, selected, context.resolver),
             events.map_partitions(partial(_problem_records, resolver=context.resolver)),
-            run_selection.future_problems(events, plan_input.latest, "Spline", "timestamp").map_partitions(
+            future_problems(events, plan_input.latest, "Spline", "timestamp").map_partitions(
                 context.resolver.records
             ),
             engine.rows(list(context.resolver.records(notices)), 1),

@@ -8,6 +8,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
+from lineage_merge.sources.runs.future_times import future_problems, without_future_times
 from lineage_merge.sources.runs.run_selection import PlanLabels, SelectedPlan, SelectedWrite
 from lineage_merge.sources.settings import Runs
 from tests.sources.runs.run_events import event
@@ -51,9 +52,7 @@ def test_a_time_ahead_of_the_clock_ends_no_lookback_and_orders_nothing() -> None
     of_other_target = event("alone", NOW + 900, dataset="z")
 
     assert recent(events) == {"a", "b", "ahead"}
-    known = run_selection.without_future_times(
-        LocalEngine().rows([*events[1:], of_other_target]), NOW
-    ).collect()
+    known = without_future_times(LocalEngine().rows([*events[1:], of_other_target]), NOW).collect()
     assert {plan for plan, _, _ in selected(known)} == {"b", "alone"}
 
 
@@ -61,14 +60,14 @@ def test_writes_ahead_of_the_clock_are_counted() -> None:
     events = [event("a", 5), event("b", NOW + 2), event("c", NOW + 1), event("d", NOW + 1, wanted=False)]
 
     rows = LocalEngine().rows(events)
-    (problem,) = run_selection.future_problems(rows, NOW, "Spline", "timestamp").collect()
+    (problem,) = future_problems(rows, NOW, "Spline", "timestamp").collect()
 
     assert (problem.kind, problem.document, problem.field) == ("notice", "Spline", "timestamp")
     assert problem.message == (
         "2 writes have times more than a day ahead of the clock (from 1970-01-01 00:00 UTC):"
         " counted as older than all others"
     )
-    assert run_selection.future_problems(rows, NOW + 2, "Spline", "timestamp").collect() == []
+    assert future_problems(rows, NOW + 2, "Spline", "timestamp").collect() == []
 
 
 def test_a_configured_time_replaces_the_lookback() -> None:
