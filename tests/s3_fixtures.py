@@ -8,6 +8,7 @@ loaded. The port is taken then as well; the server starts when a test first asks
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -47,7 +48,7 @@ class S3:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.client: Any = boto3.client("s3")
+        self.client: Any = boto3.client("s3", endpoint_url=url)
 
     def put(self, bucket: str, key: str, content: Path | bytes | str) -> str:
         """Store an object (a path stands for the file's content); the bucket is made where it lacks."""
@@ -76,14 +77,13 @@ class S3:
         self.client.close()
 
 
-@pytest.fixture(scope="session")
-def s3_url(pytestconfig: pytest.Config) -> Iterator[str]:
-    """The address of a running S3 server, the one that ``AWS_ENDPOINT_URL_S3`` names."""
-    taken = pytestconfig.stash[_SOCKET]
-    taken.listen()
-    host, port = taken.getsockname()
+@contextmanager
+def serving(listener: socket.socket) -> Iterator[str]:
+    """Run an S3 server (moto, with the other services of AWS) on a bound socket; give its address."""
+    listener.listen()
+    host, port = listener.getsockname()
     application = DomainDispatcherApplication(create_backend_app)
-    server = make_server(host, port, application, threaded=True, fd=taken.fileno())
+    server = make_server(host, port, application, threaded=True, fd=listener.fileno())
     thread = Thread(target=server.serve_forever, name="moto", daemon=True)
     thread.start()
     try:
@@ -92,6 +92,13 @@ def s3_url(pytestconfig: pytest.Config) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@pytest.fixture(scope="session")
+def s3_url(pytestconfig: pytest.Config) -> Iterator[str]:
+    """The address of a running S3 server, the one that ``AWS_ENDPOINT_URL_S3`` names."""
+    with serving(pytestconfig.stash[_SOCKET]) as url:
+        yield url
 
 
 @pytest.fixture

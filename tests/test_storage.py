@@ -2,8 +2,11 @@ import gzip
 import os
 import re
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -123,6 +126,73 @@ def test_what_was_written_is_read_back(put: Put) -> None:
     write_text(file, '{"job": "naïve"}\n')
 
     assert read_text(file) == '{"job": "naïve"}\n'
+
+
+# Calls `write_text` in one child after the other, of which each is killed one event of the interpreter later.
+KILLED_WRITES = """
+import os, signal, sys
+from lineage_merge.infra.storage import write_text
+
+file, after = sys.argv[1:]
+write_text(file + ".first", after)  # imports everything
+for last in range(1, 1000):
+    if child := os.fork():
+        _, status = os.waitpid(child, 0)
+        print(open(file).read() or "empty", flush=True)
+        if status == 0:
+            break
+        continue
+    left = last
+    def count(*_):
+        global left
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+    sys.setprofile(count)
+    write_text(file, after)
+    sys.setprofile(None)
+    os._exit(0)
+"""
+
+
+def test_a_killed_process_leaves_a_written_file_old_or_new(tmp_path: Path) -> None:
+    file = tmp_path / "lineage_merge.yml"
+    file.write_text("old")
+
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED_WRITES, file, "new"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    found = done.stdout.split()
+    assert len(found) > 20
+    assert found == sorted(found, reverse=True)
+    assert set(found) == {"old", "new"}
+
+
+def test_a_written_file_stays_the_one_it_was(tmp_path: Path) -> None:
+    file, link = tmp_path / "secret.yml", tmp_path / "link.yml"
+    file.write_text("old")
+    file.chmod(0o600)
+    link.symlink_to(file.name)
+
+    write_text(str(link), "new")
+
+    assert (link.is_symlink(), file.read_text(), file.stat().st_mode & 0o777) == (True, "new", 0o600)
+    assert sorted(tmp_path.iterdir()) == [link, file]
+
+
+def test_what_is_no_regular_file_is_written_in_place(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(pipe.read_text)
+        write_text(str(pipe), "new")
+        assert reading.result(10) == "new"
+    assert pipe.is_fifo()
 
 
 def test_a_deleted_folder_takes_nothing_along_that_begins_alike(put: Put) -> None:

@@ -9,6 +9,7 @@ import errno
 import gzip
 import io
 import os
+import secrets
 import shutil
 import stat
 import zlib
@@ -236,29 +237,48 @@ def size_of(location: str) -> int:
 
 
 def write_text(location: str, text: str) -> None:
-    """Write a file as UTF-8; replaces an existing file."""
+    """Write a file as UTF-8, or replace one: complete or not at all, also if the process is killed.
+
+    A replaced local file keeps its permissions; through a link, the linked file is replaced.
+    """
     with _translate_errors(location, "write"):
         if is_s3(location):
             bucket, key = _bucket_and_key(location)
             _s3().put_object(Bucket=bucket, Key=key, Body=text.encode())
         else:
-            _local(location).write_text(text, encoding="utf-8")
+            _replace(_local(location), text.encode())
 
 
 def create_file(location: str, text: str) -> None:
-    """Write a complete file or none, as UTF-8, also if the process is killed; creates parent folders."""
-    if is_s3(location):
-        write_text(location, text)
+    """Write a file as `write_text` does; creates parent folders."""
+    if not is_s3(location):
+        with _translate_errors(location, "write"):
+            _local(location).parent.mkdir(parents=True, exist_ok=True)
+    write_text(location, text)
+
+
+def _replace(file: Path, content: bytes) -> None:
+    mode = file.stat().st_mode if file.exists() else None
+    if mode is not None and not stat.S_ISREG(mode):  # such as /dev/stdout
+        file.write_bytes(content)
         return
-    with _translate_errors(location, "write"):
-        target = _local(location)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        incomplete = target.with_name(f".{target.name}.{os.getpid()}")
-        with incomplete.open("w", encoding="utf-8") as stream:
-            stream.write(text)
+    target = file.resolve()
+    incomplete = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        with incomplete.open("wb") as stream:
+            if mode is not None:
+                incomplete.chmod(stat.S_IMODE(mode))
+            stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-    move_into_place(incomplete, location)
+        incomplete.replace(target)
+    except PermissionError:
+        if mode is None:
+            raise
+        target.write_bytes(content)  # the folder may belong to others
+    finally:
+        incomplete.unlink(missing_ok=True)
+    sync_folder(target.parent)
 
 
 def write_file(location: str, file: Path) -> None:

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -18,17 +18,20 @@ from pyspark.sql import SparkSession
 from lineage_merge.config import SparkOptions
 from lineage_merge.infra.spark_session import session
 from tests.chaos import draw
+from tests.chaos.commands import InvariantViolated
 from tests.chaos.round_runner import RoundRunner
-from tests.chaos.rounds import InvariantViolated, Outcome
+from tests.chaos.rounds import Outcome
 from tests.chaos.servers import PASSWORD, Servers, open_servers
 
 _ABOUT = """Rounds of fault injection. In each a merge runs while at random moments the job, a Spark worker or
 the ArangoDB stand-in is killed (-9), connections are cut, or the graph server is restarted; the merge is
-repeated until it succeeds. Or two to eight merges load concurrently. The final graph must be that of
-fault-free runs."""
+repeated until it succeeds. Or two to eight merges load concurrently, or another command is killed while it
+writes, and repeated. The final state must be that of fault-free runs."""
 
-_MODES = """only rounds of one mode: a merge in this process's Spark (driver) or as a separate job (job),
-concurrent merges of several DAGs (dags) or of one (dag)  [default: random]"""
+_MODES = """only rounds of one mode: a merge in this process's Spark (driver) or as a separate job (job), a
+load of built files (load, or embedded: into the embedded graph), other commands that write (serve; archive:
+archive-history; decision: near-misses --apply), concurrent merges of several DAGs (dags) or of one (dag)
+[default: random]"""
 
 
 @contextmanager
@@ -51,8 +54,9 @@ def main() -> int:
     results: list[dict[str, object]] = []
     injected: Counter[str] = Counter()
     broken = 0
-    with open_environment() as (_, servers):
+    with open_environment() as (_, servers), ExitStack() as cleanup:
         runner = RoundRunner(servers)
+        cleanup.callback(runner.close)
         for number, seed in enumerate(seeds, 1):
             drawn = draw.draw_round(seed, arguments.mode)
             _log(f"round {number} of {len(seeds)}: --mode {drawn.mode} --round {seed}: {drawn}")

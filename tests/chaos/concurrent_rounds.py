@@ -15,8 +15,9 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.update import update
 from lineage_merge.model.errors import LineageMergeError
+from tests.chaos.commands import InvariantViolated
 from tests.chaos.draw import Round
-from tests.chaos.rounds import InvariantViolated, Outcome, compare
+from tests.chaos.rounds import Outcome, compare
 from tests.chaos.servers import Servers
 from tests.load.changing_pipeline import Graph
 from tests.made_merges import Made

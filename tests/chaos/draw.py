@@ -8,15 +8,27 @@ import random
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-Mode = Literal["driver", "job", "dags", "dag"]
+Mode = Literal["driver", "job", "load", "embedded", "serve", "archive", "decision", "dags", "dag"]
 Change = Literal["first", "reload", "changed"]
 Kind = Literal["job", "worker", "arango", "cut graph", "cut arango", "restart"]
-Wire = Literal["graph", "arango", "clock"]
+Wire = Literal["graph", "arango", "clock", "files"]
 Victim = Literal["driver", "jvm", "all"]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 # Jobs start two more JVMs, so these rounds are fewer.
-_WEIGHTS = {"driver": 60, "job": 15, "dags": 15, "dag": 10}
+_WEIGHTS = {
+    "driver": 40,
+    "job": 10,
+    "load": 10,
+    "embedded": 6,
+    "serve": 6,
+    "archive": 4,
+    "decision": 4,
+    "dags": 12,
+    "dag": 8,
+}
+# Commands that write files: a run is killed once, at a moment of its duration, or soon after its first write.
+COMMANDS: tuple[Mode, ...] = ("embedded", "serve", "archive", "decision")
 _MAX_FAULTS = 2
 # Few concurrent merges find most errors, quickly.
 _MERGES = (2, 2, 3, 4, 6, 8)
@@ -25,6 +37,8 @@ _MERGES = (2, 2, 3, 4, 6, 8)
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One fault: at `moment` (0 to 1) of a fault-free run's requests on a `wire`, or of its duration.
+
+    For the wire `files`: of a short time after its first change of a file.
 
     `arrives`: the request at that moment reaches its server. `down`: seconds until a killed server or cut
     connection is available again. `victim`: the killed processes of a job.
@@ -64,7 +78,9 @@ class Round:
             of = "several DAGs" if self.mode == "dags" else "one DAG"
             return f"{self.merges} concurrent merges of {of}, which {'dis' if self.disputed else ''}agree"
         runs = " / ".join(", ".join(map(str, faults)) for faults in self.faults)
-        where = "a job" if self.mode == "job" else "in the driver"
+        if self.mode in COMMANDS:
+            return f"command ({self.mode}): {runs}"
+        where = "in the driver" if self.mode == "driver" else f"a process ({self.mode})"
         return f"{self.change}, {where}, retry {self.retry_seconds} s: {runs}"
 
 
@@ -83,20 +99,33 @@ def draw_round(seed: int, mode: Mode | None = None) -> Round:
     retry_seconds = chance.choice((0, 30))
     merges = chance.choice(_MERGES)
     disputed = chance.random() < 0.5
-    runs = []
+    runs: list[tuple[Fault, ...]] = []
     for number in range(chance.choice((1, 1, 2))):
+        if selected in COMMANDS:
+            runs.append((_kill(chance, selected),))
+            continue
         faults = [_fault(chance, selected) for _ in range(chance.randint(1, _MAX_FAULTS))]
-        if selected == "job" and number == 0:
+        if selected in ("job", "load") and number == 0:
             faults[0] = replace(faults[0], kind="job")
         runs.append(tuple(faults))
     return Round(seed, selected, change, retry_seconds, tuple(runs), merges, disputed)
 
 
 def _fault(chance: random.Random, mode: Mode) -> Fault:
-    kinds = [kind for kind in get_args(Kind) if kind != "job" or mode == "job"]
+    kinds = [kind for kind in get_args(Kind) if kind != "job" or mode in ("job", "load")]
+    if mode == "load":
+        kinds = [kind for kind in kinds if "arango" not in kind]
     kind: Kind = chance.choice(kinds)
-    wire: Wire = chance.choices(get_args(Wire), (6, 3, 1))[0]
+    wires: tuple[Wire, ...] = ("graph", "arango", "clock")
+    wire: Wire = chance.choices(wires, (6, 0 if mode == "load" else 3, 1))[0]
     if kind in ("arango", "cut arango") and wire == "graph":
         wire = "arango"  # all documents are read before the first graph request
     victim: Victim = chance.choice(get_args(Victim))
     return Fault(kind, wire, chance.random(), chance.random() < 0.5, chance.uniform(0, 1.5), victim)
+
+
+def _kill(chance: random.Random, mode: Mode) -> Fault:
+    # An archive is in S3.
+    wires: tuple[Wire, ...] = ("clock",) if mode == "archive" else ("clock", "files")
+    victim: Victim = chance.choice(get_args(Victim))
+    return Fault("job", chance.choice(wires), chance.random(), False, 0, victim)

@@ -33,8 +33,8 @@ def command_of(pid: int) -> str:
 
 
 def jvms(pids: list[int]) -> list[int]:
-    """Return those that are Spark's JVM."""
-    return [pid for pid in pids if "org.apache.spark.deploy" in command_of(pid)]
+    """Return those that are JVMs: Spark's, and that of an embedded graph server."""
+    return [pid for pid in pids if command_of(pid).partition(" ")[0].endswith("/java")]
 
 
 def workers(pids: list[int]) -> list[int]:

@@ -1,7 +1,8 @@
 """Runner of rounds of all modes, on the same servers."""
 
+from tests.chaos.command_rounds import CommandRounds
 from tests.chaos.concurrent_rounds import ConcurrentRounds
-from tests.chaos.draw import Round
+from tests.chaos.draw import COMMANDS, Round
 from tests.chaos.rounds import Outcome, Rounds
 from tests.chaos.servers import Servers
 
@@ -12,6 +13,7 @@ class RoundRunner:
     def __init__(self, servers: Servers) -> None:
         self._rounds = Rounds(servers)
         self._concurrent_rounds = ConcurrentRounds(servers)
+        self._command_rounds = CommandRounds(servers)
 
     def remove_by_hand(self, seed: int, times: int) -> None:
         """Remove elements between merges. Raises `rounds.InvariantViolated`."""
@@ -19,5 +21,12 @@ class RoundRunner:
 
     def run_round(self, drawn: Round) -> Outcome:
         """Run one round. Raises `rounds.InvariantViolated`."""
-        rounds = self._concurrent_rounds if drawn.mode in ("dags", "dag") else self._rounds
-        return rounds.run_round(drawn)
+        if drawn.mode in ("dags", "dag"):
+            return self._concurrent_rounds.run_round(drawn)
+        if drawn.mode in COMMANDS:
+            return self._command_rounds.run_round(drawn)
+        return self._rounds.run_round(drawn)
+
+    def close(self) -> None:
+        """Stop what the rounds of commands started."""
+        self._command_rounds.close()

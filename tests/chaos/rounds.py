@@ -1,7 +1,6 @@
 """Rounds of faults: a merge runs during faults, and is repeated until it succeeds."""
 
 import random
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -9,26 +8,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 
 from lineage_merge.load.gremlin.connection import connect
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from tests.chaos import processes
+from tests.chaos.commands import HANG_SECONDS, Command, InvariantViolated, one_line
 from tests.chaos.draw import Change, Fault, Round
 from tests.chaos.fault_proxy import FaultProxy, Watch
 from tests.chaos.servers import PASSWORD, Servers
-from tests.command_line import clean_environment, command
 from tests.load.changing_pipeline import Graph
 
 # Maximum runs after the last fault: Spark may detect a killed worker late.
 _MAX_FAULT_FREE_RUNS = 3
-_HANG_SECONDS = 900
 _ORPHAN_SECONDS = 60
-
-
-class InvariantViolated(Exception):
-    """An invariant is violated: a different graph, a run that hangs or prints a traceback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +91,7 @@ class Rounds:
         reference = self.reference("first")
         self._servers.restore(reference.start)
         started = time.monotonic()
-        job = _Job(self._servers, "before", 0)
+        job = self._start(Round(0, "job", "first", 0, (), 0, False))
         failure = job.end()
         job.await_orphans()
         if failure:
@@ -110,18 +104,18 @@ class Rounds:
         """Run a round. Raises InvariantViolated."""
         servers, reference = self._servers, self.reference(drawn.change)
         by_clock = any(fault.wire == "clock" for faults in drawn.faults for fault in faults)
-        seconds = self.job_seconds if by_clock and drawn.mode == "job" else reference.seconds
+        seconds = self.job_seconds if by_clock and drawn.mode != "driver" else reference.seconds
         outcome = Outcome()
         started = time.monotonic()
         servers.restore(reference.start)
         chance = random.Random(drawn.seed)
-        jobs: list[_Job] = []
+        jobs: list[Command] = []
         fault_free_runs = 0
         while True:
             faults = drawn.faults[outcome.runs] if outcome.runs < len(drawn.faults) else ()
             outcome.runs += 1
             fault_free_runs += not faults
-            job = _Job(servers, _pipeline(drawn.change), drawn.retry_seconds) if drawn.mode == "job" else None
+            job = None if drawn.mode == "driver" else self._start(drawn)
             jobs += [job] if job else []
             injections = [partial(self._inject, fault, job, chance, outcome.injected) for fault in faults]
             watches: dict[str, list[Watch]] = {"graph": [], "arango": []}
@@ -188,7 +182,7 @@ class Rounds:
     def _inject(
         self,
         fault: Fault,
-        job: "_Job | None",
+        job: Command | None,
         chance: random.Random,
         injected: Counter[str],
     ) -> None:
@@ -210,6 +204,12 @@ class Rounds:
                 servers.restart_server()
         injected[fault.kind] += 1
 
+    def _start(self, drawn: Round) -> Command:
+        name = _pipeline(drawn.change)
+        words: list[str | Path] = ["run"] if drawn.mode == "job" else ["load", self._servers.built(name)]
+        file = self._servers.config_file(name, drawn.retry_seconds)
+        return Command(*words, "--config", file, "--quiet", **PASSWORD)
+
     def _run_in_thread(self, name: str, retry_seconds: int) -> str:
         """Run in this process's Spark; returns "" or the error."""
         found: list[BaseException | None] = []
@@ -224,15 +224,15 @@ class Rounds:
 
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
-        thread.join(_HANG_SECONDS)
+        thread.join(HANG_SECONDS)
         if not found:
-            raise InvariantViolated(f"a run hangs: not ended after {_HANG_SECONDS} s")
+            raise InvariantViolated(f"a run hangs: not ended after {HANG_SECONDS} s")
         self._servers.spark.catalog.clearCache()
         match found[0]:
             case None:
                 return ""
             case LineageMergeError() as error:
-                return _line(error.message)
+                return one_line(error.message)
             case error:
                 raise InvariantViolated(f"a run raised an unexpected error: {error!r}") from error
 
@@ -246,73 +246,6 @@ class Rounds:
             if time.monotonic() > deadline:
                 raise InvariantViolated("connections of an ended run are still open")
             time.sleep(0.02)
-
-
-class _Job:
-    """`lineage-merge run` as a process."""
-
-    def __init__(self, servers: Servers, name: str, retry_seconds: int) -> None:
-        words = command("run", "--config", servers.config_file(name, retry_seconds), "--quiet")
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(
-            words,
-            env=clean_environment(**PASSWORD),
-            stdin=subprocess.DEVNULL,
-            stdout=pipe,
-            stderr=pipe,
-            text=True,
-        )
-        self.pid = self._process.pid
-        self._killed = False
-        self._descendants: list[int] = []
-
-    def kill(self, victim: str) -> bool:
-        """Kill the driver, its JVM or all processes; returns whether the job was running."""
-        if self._process.poll() is not None:
-            return False
-        self._descendants = processes.descendants(self.pid)
-        jvms = processes.jvms(self._descendants)
-        if victim == "jvm" and not jvms:
-            return False
-        self._killed = True
-        match victim:
-            case "jvm":
-                processes.kill(jvms)
-            case "driver":
-                processes.kill([self.pid])
-            case _:
-                processes.kill([self.pid, *self._descendants])
-        return True
-
-    def end(self) -> str:
-        """Wait for the end of the job; returns "" or the error. Raises InvariantViolated."""
-        try:
-            # Not the pipes, which orphan processes may keep open.
-            code = self._process.wait(_HANG_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill("all")
-            raise InvariantViolated(f"a job hangs: not ended after {_HANG_SECONDS} s") from None
-        if code == 0:
-            self._process.communicate()
-            return ""
-        if code < 0 and self._killed:
-            return f"killed by signal {-code}"
-        out, err = self._process.communicate(timeout=_ORPHAN_SECONDS)
-        if "Traceback" in out + err:
-            raise InvariantViolated(f"a job printed a traceback: {out}{err}")
-        return f"exit code {code}: {_line(err)}"
-
-    def await_orphans(self) -> None:
-        """Wait for the end of orphan processes. Raises InvariantViolated."""
-        if not processes.all_ended(self._descendants, _ORPHAN_SECONDS):
-            left = [processes.command_of(pid) for pid in self._descendants]
-            processes.kill(self._descendants)
-            raise InvariantViolated(
-                f"processes of a killed job have not ended: {[each[:200] for each in left if each]}"
-            )
-        for pipe in (self._process.stdout, self._process.stderr):
-            if pipe:
-                pipe.close()
 
 
 def compare(found: Graph, right: Graph) -> None:
@@ -347,7 +280,3 @@ def _watching(servers: Servers, of_graph: list[Watch], of_arango: list[Watch]) -
 
 def _pipeline(change: Change) -> str:
     return "after" if change == "changed" else "before"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())[:300]

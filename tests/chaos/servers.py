@@ -17,7 +17,10 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.infra.embedded.process import free_port
+from lineage_merge.infra.progress import no_progress
 from lineage_merge.load.gremlin.connection import Endpoint, connect
+from lineage_merge.orchestration import stages
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.chaos import pipelines, processes
 from tests.chaos.fault_proxy import FaultProxy, http, websocket
 from tests.command_line import clean_environment
@@ -26,7 +29,7 @@ from tests.load.changing_pipeline import Graph, restore
 
 PASSWORD = {"CHAOS_PASSWORD": "secret"}
 # Properties that may differ between a run and its repetition: times and amounts of work.
-_OF_RUNS = {
+OF_RUNS = {
     "merge_run": (
         "last_merged_at",
         "elements_written",
@@ -80,12 +83,20 @@ class Servers:
         file.write_text(yaml.safe_dump(settings))
         return file
 
+    def built(self, pipeline: str) -> Path:
+        """Return the folder of a pipeline's node and edge files."""
+        folder = self.folder / "built" / pipeline
+        if not folder.exists():
+            config = CONFIGURATION.parse(self.settings(pipeline, 0))
+            stages.build(self.spark, config, str(folder), no_progress)
+        return folder
+
     def graph_content(self) -> Graph:
         """Read the whole graph, without properties that differ in each run."""
         with connect(self.graph) as g:
             vertices, edges = whole(g, merge_runs=True)
         for label, values in vertices.values():
-            for name in _OF_RUNS.get(label, ()):
+            for name in OF_RUNS.get(label, ()):
                 values.pop(name, None)
         return vertices, edges
 

@@ -19,7 +19,9 @@ def runner(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """Run all rounds on the same servers, because these start slowly."""
     os.environ.update(PASSWORD)
     with open_servers(tmp_path_factory.mktemp("chaos"), spark) as servers:
-        yield RoundRunner(servers)
+        runner = RoundRunner(servers)
+        yield runner
+        runner.close()
     for name in PASSWORD:
         del os.environ[name]
 
@@ -56,6 +58,25 @@ def test_a_killed_and_repeated_job_ends_in_the_graph_of_a_fault_free_run(
 ) -> None:
     outcome = runner.run_round(round_with(fault("job", "graph", 0.75), mode="job"))
     assert (outcome.failures, outcome.injected) == (["killed by signal 9"], {"job": 1})
+
+
+@pytest.mark.nightly
+def test_a_killed_and_repeated_load_ends_in_the_graph_of_a_fault_free_run(runner: RoundRunner) -> None:
+    outcome = runner.run_round(round_with(fault("job", "graph", 0.75), mode="load"))
+    assert (outcome.failures, outcome.injected) == (["killed by signal 9"], {"job": 1})
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("mode", "wire"),
+    [("embedded", "files"), ("serve", "files"), ("archive", "clock"), ("decision", "files")],
+)
+def test_a_killed_command_leaves_the_state_before_or_after_it(
+    runner: RoundRunner, mode: Mode, wire: Wire
+) -> None:
+    kills = tuple((Fault("job", wire, moment, False, 0, "all"),) for moment in (0.0, 0.6))
+    outcome = runner.run_round(Round(SEED, mode, "changed", 0, kills, merges=2, disputed=False))
+    assert "killed by signal 9" in outcome.failures
 
 
 @pytest.mark.nightly

@@ -115,10 +115,16 @@ class Clusters(defaultdict[str, Cluster]):
 def clusters(s3: S3, s3_url: str, monkeypatch: pytest.MonkeyPatch) -> Clusters:
     """Clusters without statements, by name, and an empty bucket."""
     s3.client.create_bucket(Bucket="logs")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_REDSHIFT_DATA", s3_url)
+    monkeypatch.setattr(data_api, "_FIRST_PAUSE", 0.001)
+    return open_clusters(s3, monkeypatch)
+
+
+def open_clusters(s3: S3, patch: pytest.MonkeyPatch) -> Clusters:
+    """Make moto's servers in this process answer for clusters; return these by name."""
     found = Clusters(lambda: Cluster(s3))
     found.throttled = []
     backend = models.RedshiftDataAPIServiceBackend
-    monkeypatch.setenv("AWS_ENDPOINT_URL_REDSHIFT_DATA", s3_url)
     run = backend.execute_statement
 
     def execute(self: Any, **arguments: Any) -> Any:
@@ -141,8 +147,7 @@ def clusters(s3: S3, s3_url: str, monkeypatch: pytest.MonkeyPatch) -> Clusters:
         tokens[statement_id] = page.next_token or ""
         return page
 
-    monkeypatch.setattr(backend, "execute_statement", execute)
-    monkeypatch.setattr(backend, "describe_statement", describe)
-    monkeypatch.setattr(backend, "get_statement_result", result)
-    monkeypatch.setattr(data_api, "_FIRST_PAUSE", 0.001)
+    patch.setattr(backend, "execute_statement", execute)
+    patch.setattr(backend, "describe_statement", describe)
+    patch.setattr(backend, "get_statement_result", result)
     return found
