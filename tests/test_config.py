@@ -24,7 +24,7 @@ from lineage_merge.infra import storage
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.settings import DbtProject
-from lineage_merge.sources.glue.source import GlueCatalog
+from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.settings import Runs

@@ -18,7 +18,6 @@ from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files
 from lineage_merge.sources.registry import configured
-from lineage_merge.sources.source import imported
 from lineage_merge.sources.spline import arango_queries, export
 from lineage_merge.sources.spline.agent.messages import messages
 from tests.arango_fixtures import ArangoServer
@@ -47,13 +46,14 @@ def read(**sources: Any) -> int:
     """Read the only source of a configuration: how many records."""
     found = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **sources}, needs_source=False)
     ((source, _),) = configured(found)
-    return len(imported(source.read)(LocalEngine(), found, from_config(found)).collect())
+    return len(source.read(LocalEngine(), found, from_config(found)).collect())
 
 
 def size(**sources: Any) -> int:
     found = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **sources}, needs_source=False)
     ((source, settings),) = configured(found)
-    listed: int = imported(source.size)(settings)
+    listed = source.size(settings)
+    assert listed is not None
     return listed
 
 

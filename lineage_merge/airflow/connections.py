@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
-    from lineage_merge.sources.airflow_support import AirflowSupport
     from lineage_merge.sources.source import Source
 
 GREMLIN = "gremlin_default"
@@ -132,7 +131,7 @@ Need = Literal["required", "optional", "none"]
 
 
 def connection_need(
-    source: "Source", settings: Mapping[str, Any], *, named: bool, has_upstream_jobs: Callable[[], bool]
+    source: "Source[Any]", settings: Mapping[str, Any], *, named: bool, has_upstream_jobs: Callable[[], bool]
 ) -> Need:
     """Return whether `source` needs its connection under these settings (as in a configuration file).
 
@@ -142,20 +141,21 @@ def connection_need(
     """
     from lineage_merge.sources.registry import SOURCES
 
-    if not source.airflow:
+    support = source.airflow()
+    if support is None:
         return "none"
     if named:
         return "required"
     section = settings.get(source.key)
     if section:
-        located = isinstance(section, Mapping) and not section.keys().isdisjoint(source.location_keys)
+        located = isinstance(section, Mapping) and not section.keys().isdisjoint(support.location_keys)
         return "none" if located else "required"
     others = [
         other for other in SOURCES if other != source and not other.is_catalog and settings.get(other.key)
     ]
     if not others:
         return "required"
-    if any(other.retire_after for other in others) or not has_upstream_jobs():
+    if any(other.reports_runs for other in others) or not has_upstream_jobs():
         return "none"
     return "optional"
 
@@ -185,13 +185,12 @@ def of_sources(
     passwords. `find` returns a connection; if it is optional and missing, None. Raises `ConfigError`.
     """
     from lineage_merge.sources.registry import SOURCES
-    from lineage_merge.sources.source import imported
 
     connected = SourceConnections({}, {}, {})
     for source in SOURCES:
-        if not source.airflow:
+        support = source.airflow()
+        if support is None:
             continue
-        support: AirflowSupport = imported(source.airflow)
         named = ids.get(support.connection)
         need = connection_need(source, settings, named=bool(named), has_upstream_jobs=has_upstream_jobs)
         name = named or support.connection

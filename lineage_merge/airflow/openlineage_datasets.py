@@ -37,11 +37,11 @@ def sources(config: "Config") -> Iterator[Dataset]:
     """Yield the sources of a merge: files, topics, and databases."""
     from lineage_merge.sources import registry
     from lineage_merge.sources.kafka_landing import broker_check
-    from lineage_merge.sources.source import imported
 
     for source, settings in registry.configured(config):
         yield from _named(file for file in source.files(settings) if file)
-        database = imported(source.airflow).database(settings) if source.airflow else None
+        support = source.airflow()
+        database = support.database(settings) if support else None
         if database:
             yield database
     for kafka in broker_check.configured(config):

@@ -185,11 +185,11 @@ def _connection(name: str, optional: bool) -> Any:
 def _select_upstream_jobs(settings: dict[str, Any], task: Any, context: Mapping[str, Any]) -> None:
     """Select the Glue jobs upstream in sources with a server, where the settings select none."""
     from lineage_merge.sources.registry import SOURCES
-    from lineage_merge.sources.source import imported
 
     for source in SOURCES:
         section = settings.get(source.key)
-        selections = imported(source.airflow).selections if source.airflow else ()
+        support = source.airflow()
+        selections = support.selections if support else ()
         if not selections or not isinstance(section, dict) or any(map(section.get, selections)):
             continue
         jobs = [run.job for run in upstream_tasks.glue_runs(task, context)]

@@ -85,17 +85,16 @@ def _observed_jobs(config: "Config", since: int, labels: Sequence[str]) -> "list
     """Return the jobs that the servers of sources observed. Raises `ConfigError` without a server."""
     from lineage_merge.model.errors import ConfigError
     from lineage_merge.sources.registry import SOURCES
-    from lineage_merge.sources.source import imported
 
-    supported = [source for source in SOURCES if source.airflow]
+    supported = [(source, support) for source in SOURCES if (support := source.airflow())]
     answers = [
-        imported(source.airflow).observed(config.sources[source.key], since, labels)
-        for source in supported
+        support.observed(config.sources[source.key], since, labels)
+        for source, support in supported
         if source.key in config.sources
     ]
     of_servers = [jobs for jobs in answers if jobs is not None]
     if not of_servers:
-        names = " or ".join(source.name for source in supported)
+        names = " or ".join(source.name for source, _ in supported)
         raise ConfigError("", f"unmanaged applications require a live {names}: no server is configured")
     return [job for jobs in of_servers for job in jobs]
 

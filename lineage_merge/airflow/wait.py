@@ -31,7 +31,7 @@ WhenMissing = Literal["fail", "merge"]
 
 
 class _Waiting(NamedTuple):
-    source: "Source"
+    source: "Source[Any]"
     support: "AirflowSupport"
     runs: "AwaitedRuns"
 
@@ -96,15 +96,13 @@ class WaitForRuns(TaskWithDatasets, BaseSensorOperator):  # type: ignore[misc] #
 
     def _waits(self, config: "Config", context: Mapping[str, Any]) -> list[_Waiting]:
         from lineage_merge.sources import registry
-        from lineage_merge.sources.source import imported
 
         glue_runs, began = upstream_tasks.glue_runs(self, context), upstream_tasks.began(context)
         waits: list[_Waiting] = []
         for source, settings in registry.configured(config):
-            if source.airflow:
-                support: AirflowSupport = imported(source.airflow)
-                if runs := support.awaited(settings, glue_runs, began):
-                    waits.append(_Waiting(source, support, runs))
+            support = source.airflow()
+            if support and (runs := support.awaited(settings, glue_runs, began)):
+                waits.append(_Waiting(source, support, runs))
         return waits
 
     def poke(self, context: Mapping[str, Any]) -> bool:
@@ -190,9 +188,8 @@ class RunsTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Airflo
 
     def _missing(self) -> str:
         from lineage_merge.sources.registry import SOURCES
-        from lineage_merge.sources.source import imported
 
-        supports = {source.key: imported(source.airflow) for source in SOURCES if source.airflow}
+        supports = {source.key: support for source in SOURCES if (support := source.airflow())}
         missing: list[str] = []
         for key, request, conn_id in self.requests:
             password = (base_hook().get_connection(conn_id).password or "") if conn_id else None

@@ -28,8 +28,9 @@ _OUT = "lineage_merge.yml"
 def _source_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
     """Add the options of the sources, each with a parameter ``source.key``."""
     for source in reversed(SOURCES):
-        is_common = any(not option.is_rare for option in source.options)
-        for option in reversed(source.options):
+        options = source.discovery().options
+        is_common = any(not option.is_rare for option in options)
+        for option in reversed(options):
             attributes: dict[str, Any] = {
                 "help": f"{option.help}{'; repeatable' if option.is_repeatable else ''}",
                 "metavar": option.metavar,
@@ -46,7 +47,7 @@ def _source_options(function: "Callable[..., Any]") -> "Callable[..., Any]":
     return function
 
 
-def _parameter(source: Source, key: str) -> str:
+def _parameter(source: Source[Any], key: str) -> str:
     return f"{source.key}__{key}"
 
 
@@ -175,12 +176,12 @@ def _inputs(
 ) -> "tuple[Inputs, tuple[str, ...]]":
     """Return the named input of sources and that found in the folder, and notes about others."""
     from lineage_merge.orchestration.init import discovery
-    from lineage_merge.sources.discovery import discovery_of
 
     named: dict[str, SourceInput] = {}
     for source in SOURCES:
-        values = {option.key: given[_parameter(source, option.key)] for option in source.options}
-        if values and (source_input := discovery_of(source).named(values)):
+        own = source.discovery()
+        values = {option.key: given[_parameter(source, option.key)] for option in own.options}
+        if values and (source_input := own.named(values)):
             named[source.key] = source_input
     if folder is None and named:
         return named, ()
@@ -190,8 +191,10 @@ def _inputs(
     if not inputs:
         *flags, last = (
             option.flag
-            for source in sorted(SOURCES, key=lambda source: bool(source.project))
-            for option in source.options
+            for own in sorted(
+                (source.discovery() for source in SOURCES), key=lambda own: own.describes_projects
+            )
+            for option in own.options
             if option.contents or not option.is_rare
         )
         fix = f"name the sources with {', '.join(flags)} or {last}"
@@ -206,9 +209,10 @@ def _given_namespace(given: dict[str, Any]) -> str:
     from lineage_merge.config.section import namespace
 
     for source in SOURCES:
-        for option in source.options:
+        own = source.discovery()
+        for option in own.options:
             value = given[_parameter(source, option.key)]
-            if source.project and option.key == "namespace" and value:
+            if own.describes_projects and option.key == "namespace" and value:
                 return namespace(option.flag, value)
     return ""
 

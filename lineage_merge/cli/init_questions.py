@@ -13,7 +13,6 @@ from lineage_merge.orchestration.init.discovery import Inputs
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal, with_namespaces
 from lineage_merge.orchestration.init.warehouse import given
-from lineage_merge.sources.discovery import discovery_of
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.source import Source
 
@@ -57,7 +56,7 @@ class InitQuestions:
         chosen = dict(named)
         for source in SOURCES:
             if source.key in discovered and source.key not in named:
-                contents = {option.key: option.contents for option in source.locations}
+                contents = {option.key: option.contents for option in source.discovery().locations}
                 source_input = discovered[source.key]
                 confirmed = tuple(
                     location
@@ -70,7 +69,7 @@ class InitQuestions:
             sources = [source for source in SOURCES if is_wanted(source)]
             for source in sources:
                 if chosen.keys().isdisjoint(source.key for source in sources):
-                    answer = discovery_of(source).asked(self._prompt)
+                    answer = source.discovery().asked(self._prompt)
                     chosen |= {source.key: answer} if answer else {}
         return chosen
 
@@ -112,12 +111,12 @@ class InitQuestions:
         return str(click.prompt(text, default=default, show_default=bool(default))).strip()
 
 
-def _reports_jobs(source: Source) -> bool:
-    return bool(source.line_files.key)
+def _reports_jobs(source: Source[Any]) -> bool:
+    return bool(source.discovery().line_key)
 
 
-def _describes_projects(source: Source) -> bool:
-    return bool(source.project)
+def _describes_projects(source: Source[Any]) -> bool:
+    return source.discovery().describes_projects
 
 
 def _parse_namespace(text: str) -> str:

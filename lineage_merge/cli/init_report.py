@@ -115,14 +115,14 @@ def as_json(outcome: InitOutcome) -> dict[str, Any]:
         **{
             f"{source.key}_version": findings.jobs.versions.get(source.key, "")
             for source in SOURCES
-            if source.version
+            if source.discovery().has_version
         },
         **{
             source.key: [
                 _project_json(project) for project in outcome.proposal.projects if project.source is source
             ]
             for source in SOURCES
-            if source.project
+            if source.discovery().describes_projects
         },
         "checked": verified.is_read,
         "joined": dict(report.joined),

@@ -17,6 +17,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.storage import write_file
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.sources.diagnosis import Diagnosis
 
 Schema = Mapping[str, Any]
 
@@ -107,8 +108,8 @@ class Exporter:
     `destination_keys`: the settings that name a destination; `writes_stdout`: without any of them, write to
     standard output. `required_modules`: modules of the extra `extra` (default: the exporter's name).
     `token_variable`: the environment variable of the token if `token_env` is not set. `exports_changes`,
-    `has_dry_run`: `send` regards `Export.before`, `Export.dry_run`. `checks`: ``module:function`` that yields
-    the diagnoses of settings for `doctor`.
+    `has_dry_run`: `send` regards `Export.before`, `Export.dry_run`. `examine` yields the diagnoses of
+    settings for `doctor`.
     """
 
     name: str
@@ -122,7 +123,7 @@ class Exporter:
     exports_changes: bool = False
     extra: str = ""
     has_dry_run: bool = False
-    checks: str = ""
+    examine: Callable[[Mapping[str, Any]], Iterator[Diagnosis]] | None = None
 
     def has_destination(self, settings: Mapping[str, Any]) -> bool:
         """Whether the settings contain a destination."""

@@ -69,7 +69,7 @@ def assess(config: "Config", report: Report) -> SourceCompleteness:
             stated.update(
                 f"{kind} {name}" for kind in source.job_types for name in source.stated_projects(settings)
             )
-        if source.retire_after:
+        if source.reports_runs:
             runs = runs and complete
             after.append(source.retire_after(settings))
             types.update(source.job_types)
@@ -88,11 +88,11 @@ def why_not_retired(config: "Config", report: Report) -> tuple[str, ...]:
     reasons = []
     for source, settings in registry.configured(config):
         rejected = _rejected(report, source.key)
-        if rejected and (source.by_project or source.retire_after):
+        if rejected and (source.by_project or source.reports_runs):
             reasons.append(
                 f"{source.name}: {rejected} {'document' if rejected == 1 else 'documents'} rejected"
             )
-        if source.retire_after and not source.retire_after(settings):
+        if source.reports_runs and not source.retire_after(settings):
             reasons.append(f"{source.name}: retire_after is 0")
     return tuple(reasons)
 

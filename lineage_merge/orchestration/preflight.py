@@ -6,7 +6,6 @@ from lineage_merge.history import merge_index
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources import registry
 from lineage_merge.sources.kafka_landing import broker_check
-from lineage_merge.sources.source import imported
 
 
 def check_sources(config: Config) -> None:
@@ -15,8 +14,7 @@ def check_sources(config: Config) -> None:
     Raises `SourceError` or `ConfigError`.
     """
     for source, settings in registry.configured(config):
-        if source.preflight:
-            imported(source.preflight)(settings)
+        source.preflight(settings)
     for topic in broker_check.configured(config):
         broker_check.check(topic)
 

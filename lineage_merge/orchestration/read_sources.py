@@ -2,7 +2,7 @@
 
 import gc
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,8 @@ from lineage_merge.merge.report_builder import complete_report, of_source
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.model.records import Record
 from lineage_merge.sources import registry
-from lineage_merge.sources.source import Resolver, Source, imported
+from lineage_merge.sources.resolver import Resolver
+from lineage_merge.sources.source import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,16 +31,16 @@ def read_all(
     engine: Engine,
     config: Config,
     resolver: Resolver,
-    sources: Sequence[Source],
+    sources: Sequence[Source[Any]],
     on_progress: ProgressCallback = no_progress,
 ) -> Rows[Record]:
     """Read the records of sources; of catalogs only those about datasets that other sources reference."""
     parts: list[Rows[Record]] = []
-    catalogs: list[tuple[Source, Rows[Any]]] = []
+    catalogs: list[tuple[Source[Any], Rows[Any]]] = []
     for source in sources:
         with step("read"):
             on_progress(f"reading {source.name}")
-            read = imported(source.read)(engine, config, resolver)
+            read = source.read(engine, config, resolver)
             if source.is_catalog:
                 catalogs.append((source, read))
             else:
@@ -51,7 +52,7 @@ def read_all(
     return records
 
 
-def configured_sources(config: Config) -> tuple[Source, ...]:
+def configured_sources(config: Config) -> tuple[Source[Any], ...]:
     """Return the configured sources in reading order."""
     return tuple(source.source for source in registry.configured(config))
 
@@ -60,7 +61,7 @@ def input_bytes(config: Config) -> int | None:
     """Return the input size of all sources in bytes; None if it is unknown before reading."""
     total = 0
     for source, settings in registry.configured(config):
-        size = imported(source.size)(settings) if source.size else None
+        size = source.size(settings)
         if size is None:
             return None
         total += size
@@ -68,7 +69,7 @@ def input_bytes(config: Config) -> int | None:
 
 
 def read_in_one_task(
-    spark: "SparkSession", config: Config, resolver: Resolver, sources: Sequence[Source], max_bytes: int
+    spark: "SparkSession", config: Config, resolver: Resolver, sources: Sequence[Source[Any]], max_bytes: int
 ) -> list[Record] | None:
     """Read and translate sources in one Spark task.
 
@@ -82,7 +83,9 @@ def read_in_one_task(
 
 
 class _OneTask:
-    def __init__(self, config: Config, resolver: Resolver, sources: Sequence[Source], max_bytes: int) -> None:
+    def __init__(
+        self, config: Config, resolver: Resolver, sources: Sequence[Source[Any]], max_bytes: int
+    ) -> None:
         self.config = config
         self.resolver = resolver
         # Passed from the driver: a worker's registry lacks sources that were added at run time.
@@ -109,8 +112,7 @@ def _for_executors(config: Config) -> Config:
     """Return the configuration with the secrets that only the driver's environment has."""
     sources = dict(config.sources)
     for source, settings in registry.configured(config):
-        with_secrets: Callable[[Any], Any] = source.with_secrets
-        sources[source.key] = with_secrets(settings)
+        sources[source.key] = source.with_secrets(settings)
     return replace(config, sources=sources)
 
 

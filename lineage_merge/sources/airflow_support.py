@@ -1,6 +1,6 @@
 """What a source with a server gets from Airflow: settings from a connection, and runs to wait for.
 
-Imports no Airflow. A source declares its `AirflowSupport` as ``module:name`` (`source.Source.airflow`).
+Imports no Airflow.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,8 @@ class ObservedJob(NamedTuple):
 class AirflowSupport:
     """The functions of one source. `connection`: the id of its default connection.
 
-    `selections`: keys below that of the source that select jobs; if none is set, the first gets the Glue jobs
+    `location_keys` are keys below that of the source that say where to read from: if one is set, no
+    connection is needed. `selections` are keys that select jobs; if none is set, the first gets the Glue jobs
     upstream of the merge. `connect` turns a connection into settings; its keyword `here`: the step runs on
     this machine, and may use the password of the connection. Raises `ConfigError`.
 
@@ -56,9 +57,10 @@ class AirflowSupport:
     """
 
     connection: str
-    selections: tuple[str, ...]
+    location_keys: tuple[str, ...]
     connect: Callable[..., ConnectionSettings]
-    database: Callable[[Any], tuple[str, str] | None]
-    awaited: Callable[[Any, Sequence[GlueRuns], int], AwaitedRuns | None]
-    missing: Callable[[Mapping[str, Any], str | None], str]
-    observed: Callable[[Any, int, Sequence[str]], list[ObservedJob] | None]
+    selections: tuple[str, ...] = ()
+    database: Callable[[Any], tuple[str, str] | None] = lambda _settings: None
+    awaited: Callable[[Any, Sequence[GlueRuns], int], AwaitedRuns | None] = lambda *_: None
+    missing: Callable[[Mapping[str, Any], str | None], str] = lambda *_: ""
+    observed: Callable[[Any, int, Sequence[str]], list[ObservedJob] | None] = lambda *_: None

@@ -18,8 +18,8 @@ from lineage_merge.model.errors import (
 from lineage_merge.model.times import latest_credible, utc_time
 from lineage_merge.naming import redact
 from lineage_merge.sources import line_files
+from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.runs.future_times import AHEAD, FIX
-from lineage_merge.sources.source import Kind
 
 State = Literal["ok", "warning", "failed", "skipped"]
 

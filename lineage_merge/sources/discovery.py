@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.storage import StoredFile
+from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import SourceError
-from lineage_merge.sources.source import Source, imported
 
 # Per folder: the files of one folder usually have one format.
 _MAX_TESTED = 3
@@ -60,15 +60,89 @@ class ProjectFindings:
     notes: tuple[str, ...] = ()
 
 
-class SourceDiscovery:
-    """The discovery of a source with files of lines; sources with other input override its methods."""
+class InitOption(NamedTuple):
+    """An option of `init`: the value of `key` below the source's key in the configuration.
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    `contents`: what is at its locations, in questions ("" if its values are none). `also`: the keys of other
+    documents that are found from these. `is_rare`: only ``--help-all`` shows it.
+    """
+
+    flag: str
+    key: str
+    help: str
+    contents: str = ""
+    metavar: str = "PATH"
+    default: str = ""
+    is_repeatable: bool = False
+    is_rare: bool = True
+    also: tuple[str, ...] = ()
+
+
+def files_option(flag: str, key: str, contents: str) -> InitOption:
+    """Return the option of a source with files of lines."""
+    return InitOption(flag, key, contents, contents, is_repeatable=True)
+
+
+class Suggestion(NamedTuple):
+    """Lines that `init` proposes as a comment if a project is on one of these platforms."""
+
+    platforms: tuple[str, ...]
+    lines: str
+
+
+class Sample(NamedTuple):
+    """What a part of a large input contains: jobs with the time of their last run, and datasets."""
+
+    jobs: Mapping[str, int]
+    references: frozenset[Reference]
+
+
+class SourceDiscovery:
+    """What `init` does for a source: sources override its attributes and methods.
+
+    `options` name the input; `is_list`: the section of the configuration is a list of inputs. `line_key`: the
+    key of the locations of files of lines, such as logs, in which documents of a source that reports jobs are
+    searched; `rejects`: the kinds of the problems that a file with other documents causes. `job_word` for
+    these jobs, `selected_by`: the key that selects some of them. `has_version`: `version` returns one.
+    `describes_projects`: its documents are those of projects, see `project`. `how_to_create`: the remedy for
+    a missing document, unless there is one nearby. `suggestion`: what is only proposed.
+    """
+
+    options: tuple[InitOption, ...] = ()
+    is_list = False
+    line_key = ""
+    rejects: tuple[str, ...] = ("rejected",)
+    job_word = "job"
+    selected_by = ""
+    has_version = False
+    describes_projects = False
+    how_to_create = ""
+    suggestion: Suggestion | None = None
+
+    @property
+    def locations(self) -> tuple[InitOption, ...]:
+        """Return the options that name input."""
+        return tuple(option for option in self.options if option.contents)
+
+    def has_documents(self, _file: StoredFile) -> bool:
+        """Return whether a file of lines has a document of the source."""
+        return False
+
+    def version(self, _settings: Any) -> str:
+        """Return the version of what wrote the input."""
+        return ""
+
+    def sample(self, _settings: Any) -> Sample | None:
+        """Return what a part of an input contains that is not in files of lines, else None."""
+        return None
+
+    def project(self, location: str) -> ProjectFindings:
+        """Return what the document of a project contains. Raises `SourceError`."""
+        raise NotImplementedError(location)
 
     def named(self, given: Mapping[str, Any]) -> SourceInput | None:
         """Return the input that options name; `given` are their values by key. Raises `ConfigError`."""
-        for option in self.source.locations:
+        for option in self.locations:
             if value := given[option.key]:
                 return SourceInput(option.key, (value,) if isinstance(value, str) else tuple(value))
         return None
@@ -90,10 +164,10 @@ class SourceDiscovery:
 
         Its parser decides: a log may contain documents of several sources, and long ones.
         """
-        if not self.source.line_files.key:
+        if not self.line_key:
             return None
-        locations = locations_with(imported(self.source.line_files.has_documents), files, rest)
-        return SourceInput(self.source.line_files.key, locations) if locations else None
+        locations = locations_with(self.has_documents, files, rest)
+        return SourceInput(self.line_key, locations) if locations else None
 
     def settings(
         self, source_input: SourceInput, folder: Path | None, _namespaces: Mapping[str, str] = {}
@@ -103,7 +177,7 @@ class SourceDiscovery:
         `namespaces`: those of projects by platform, and of "" the given one.
         """
         locations = [located(location, folder) for location in source_input.locations]
-        if self.source.schema()["type"] == "array":
+        if self.is_list:
             return [{source_input.key: location, **source_input.settings} for location in locations]
         if not locations:
             return {source_input.key: dict(source_input.settings)}
@@ -115,18 +189,12 @@ class SourceDiscovery:
 
     def command(self, key: str, location: str) -> str:
         """Return the option that reads a location as the documents of `key`, "" if none can."""
-        (flag,) = (option.flag for option in self.source.locations if key in (option.key, *option.also))
+        (flag,) = (option.flag for option in self.locations if key in (option.key, *option.also))
         return f"{flag} {location}"
 
     def fix(self, _error: SourceError) -> str:
         """Return the remedy for input without a location."""
         return ""
-
-
-def discovery_of(source: Source) -> SourceDiscovery:
-    """Return the discovery of a source."""
-    discovery: SourceDiscovery = imported(source.discovery)(source)
-    return discovery
 
 
 def locations_with(

@@ -8,7 +8,7 @@ import json
 import re
 from functools import cache
 
-from lineage_merge.sources.source import Kind, Source, imported
+from lineage_merge.sources.kinds import Kind
 
 GRAPH = Kind(
     "node or edge files of lineage_merge",
@@ -45,9 +45,10 @@ _MAX_LINES = 50
 
 @cache
 def _kinds() -> tuple[Kind, ...]:
-    # By name, as the registry names the functions of sources: readers ask for the kinds of other sources.
-    sources: tuple[Source, ...] = imported("lineage_merge.sources.registry:SOURCES")
-    return (*(kind for source in sources for kind in source.kinds), GRAPH)
+    # The only import against the order of the modules: readers ask for the kinds of all sources.
+    from lineage_merge.sources.registry import SOURCES
+
+    return (*(kind for source in SOURCES for kind in source.kinds), GRAPH)
 
 
 def of_document(document: object) -> Kind | None:

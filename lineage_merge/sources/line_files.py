@@ -11,7 +11,7 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.naming import redact
 from lineage_merge.sources import document_kind
-from lineage_merge.sources.source import Kind
+from lineage_merge.sources.kinds import Kind
 
 SLICE_BYTES = 32 << 20
 # Files, and bytes of each, by which the kind of files is recognized.

@@ -1,6 +1,6 @@
 """The registered sources. A new source is one folder and one line here (``CONTRIBUTING.md``).
 
-A source's reader takes an engine, the configuration and a `lineage_merge.sources.source.Resolver`, and
+A source's reader takes an engine, the configuration and a `lineage_merge.sources.resolver.Resolver`, and
 returns rows of `lineage_merge.model.records.Record`: elements of `lineage_merge.model.elements`. A catalog's
 reader returns rows of `lineage_merge.model.records.CatalogEntry`; only entries that another source
 references are used.
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from lineage_merge.config import Config
 
 # In reading order, which is also the order in `doctor`.
-SOURCES: tuple[Source, ...] = (SPLINE, CAPTURE, OPENLINEAGE, HIVE, QUERY_LOG, DBT, SQL, GLUE)
+SOURCES: tuple[Source[Any], ...] = (SPLINE, CAPTURE, OPENLINEAGE, HIVE, QUERY_LOG, DBT, SQL, GLUE)
 
 
 class Configured(NamedTuple):
     """A configured source and its settings."""
 
-    source: Source
+    source: Source[Any]
     settings: Any
 
 

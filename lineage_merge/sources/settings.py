@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
+from lineage_merge.infra.json_schema import load_schema
 from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.model.times import epoch_ms, parse_duration
 
@@ -86,3 +87,18 @@ def lookback(value: float | str, key: str) -> timedelta:
         return parse_duration(text if text[-1:] in ("d", "h") else f"{text}d")
     except ValueError:
         raise ConfigError(key, f"expected more than 0 and at most 36500 days, found {value}") from None
+
+
+def schema_of(package: str) -> dict[str, Any]:
+    """Return the `settings.schema.json` of a package, with ``$ref`` to other packages resolved."""
+    filled: dict[str, Any] = _with_references(load_schema(package, "settings.schema.json"))
+    return filled
+
+
+def _with_references(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_with_references(member) for member in node]
+    if not isinstance(node, dict):
+        return node
+    own = {name: _with_references(child) for name, child in node.items() if name != "$ref"}
+    return {**schema_of(node["$ref"]), **own} if "$ref" in node else own

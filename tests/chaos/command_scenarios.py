@@ -56,7 +56,7 @@ class Scenario(Protocol):
 
 
 class FileScenario:
-    """A command that needs nobody, and replaces files atomically."""
+    """A command without interaction that replaces files atomically."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

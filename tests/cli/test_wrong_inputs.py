@@ -22,7 +22,6 @@ from lineage_merge.model.records import ProblemRecord
 from lineage_merge.orchestration import preflight
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import registry
-from lineage_merge.sources.source import imported
 from tests.arango_fixtures import ArangoServer
 from tests.s3_fixtures import S3
 
@@ -314,8 +313,8 @@ def messages(file: Path) -> tuple[int, list[str]]:
         preflight.check_sources(config)
         found: list[Any] = []
         for source, settings in registry.configured(config):
-            imported(source.size)(settings)
-            found += imported(source.read)(LocalEngine(), config, from_config(config)).collect()
+            source.size(settings)
+            found += source.read(LocalEngine(), config, from_config(config)).collect()
     except ConfigError as error:
         return error.exit_code, list(error.lines)
     except LineageMergeError as error:

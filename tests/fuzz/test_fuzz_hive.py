@@ -13,7 +13,7 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import JobKey, Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.hive.reader import Context, Logged, _query, _read_part, target_of, write_rows
-from lineage_merge.sources.hive.source import Hive
+from lineage_merge.sources.hive.settings import Hive
 from lineage_merge.sources.hive.translator import JOB_TYPE, job_name, tables, translate
 from tests.conftest import DATA
 from tests.fuzz import cases

@@ -15,7 +15,7 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.events import Context, event_rows, number_of
 from lineage_merge.sources.openlineage.reader import static_elements
-from lineage_merge.sources.openlineage.source import OpenLineage
+from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.openlineage.subjects import Subject, events_by_subject
 from lineage_merge.sources.openlineage.translator import targets, translate
 from tests.conftest import DATA

@@ -14,9 +14,9 @@ from lineage_merge.model.errors import ConfigError
 from lineage_merge.model.records import DatasetRecord, JobRecord, ProblemRecord
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import document_kind
-from lineage_merge.sources.capture import reader
-from lineage_merge.sources.capture.source import LINES, Capture
-from lineage_merge.sources.spline import inspection
+from lineage_merge.sources.capture.settings import LINES, Capture
+from lineage_merge.sources.capture.source import CAPTURE
+from lineage_merge.sources.spline.source import SPLINE
 from lineage_merge.spark_capture.listener.facts import Application
 from lineage_merge.spark_capture.listener.lines import messages
 from tests.capture.listener.listener_documents import document, write
@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_view_is_named_by_its_catalog(folder: Path) -> None:
     known = config(folder)
 
-    found = rows_of(reader.read_capture(LocalEngine(), known, dataset_resolver.from_config(known)))
+    found = rows_of(CAPTURE.read(LocalEngine(), known, dataset_resolver.from_config(known)))
 
     assert flows_of(found) == {("job", "file|/lake/orders", "spark_catalog|shop.totals")}
     labels = {(each.dataset, each.label) for each in records_of(DatasetRecord, found) if each.label == "view"}
@@ -55,7 +55,7 @@ def test_a_view_is_named_by_its_catalog(folder: Path) -> None:
 def test_applications_are_selected(folder: Path) -> None:
     known = config(folder, applications=["other_*"])
 
-    found = rows_of(reader.read_capture(LocalEngine(), known, dataset_resolver.from_config(known)))
+    found = rows_of(CAPTURE.read(LocalEngine(), known, dataset_resolver.from_config(known)))
 
     assert flows_of(found) == set()
 
@@ -72,8 +72,9 @@ def test_its_files_are_told_apart_from_those_of_the_agent(folder: Path, data: Pa
     of_agent = data / "agent" / "http_probe_1_2.jsonl"
     other = StoredFile(str(of_agent), of_agent.stat().st_size)
 
-    assert (reader.has_messages(own), inspection.has_messages(own)) == (True, False)
-    assert (reader.has_messages(other), inspection.has_messages(other)) == (False, True)
+    listener, agent = CAPTURE.discovery(), SPLINE.discovery()
+    assert (listener.has_documents(own), agent.has_documents(own)) == (True, False)
+    assert (listener.has_documents(other), agent.has_documents(other)) == (False, True)
     assert document_kind.of_bytes(file.read_bytes()) is LINES
     assert document_kind.of_bytes(file.read_bytes()[:200]) is LINES
 

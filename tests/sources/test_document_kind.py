@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.sources.dbt.source import CATALOG, MANIFEST
+from lineage_merge.sources.dbt.settings import CATALOG, MANIFEST
 from lineage_merge.sources.document_kind import of_bytes
-from lineage_merge.sources.hive.source import LINEAGE
-from lineage_merge.sources.openlineage.source import EVENTS
-from lineage_merge.sources.source import Kind
-from lineage_merge.sources.spline.source import AGENT, EXPORT
+from lineage_merge.sources.hive.settings import LINEAGE
+from lineage_merge.sources.kinds import Kind
+from lineage_merge.sources.openlineage.settings import EVENTS
+from lineage_merge.sources.spline.settings import AGENT, EXPORT
 from tests.fuzz.mutation import damaged
 
 # The number of bytes by which files are recognized, and less than the first line of most captures.

@@ -9,7 +9,6 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import registry, unmatched_patterns
-from lineage_merge.sources.source import imported
 from lineage_merge.sources.unmatched_patterns import Existing, Patterns
 from tests.arango_fixtures import ArangoServer
 from tests.record_reading import problems_of
@@ -24,7 +23,7 @@ def notices(settings: dict[str, Any]) -> set[tuple[str, str]]:
     config = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **settings})
     found: list[Any] = []
     for source, _ in registry.configured(config):
-        found += imported(source.read)(LocalEngine(), config, from_config(config)).collect()
+        found += source.read(LocalEngine(), config, from_config(config)).collect()
     return {(field, message) for kind, _, field, message in problems_of(found) if kind == "notice"}
 
 

@@ -1,6 +1,10 @@
 """Amazon DataZone (SageMaker Catalog): run events of OpenLineage, to a domain or to a file."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from lineage_merge.exporters.exporter import OUT, Export, Exporter, ExportResult
+from lineage_merge.sources.diagnosis import Diagnosis
 
 
 def send(export: Export) -> ExportResult:
@@ -8,6 +12,13 @@ def send(export: Export) -> ExportResult:
     from lineage_merge.exporters.datazone.delivery import deliver
 
     return deliver(export)
+
+
+def examine(settings: Mapping[str, Any]) -> Iterator[Diagnosis]:
+    """Yield the diagnoses of the domain."""
+    from lineage_merge.exporters.datazone import doctor
+
+    return doctor.examine(settings)
 
 
 EXPORTER = Exporter(
@@ -52,5 +63,5 @@ EXPORTER = Exporter(
     extra="openlineage",
     exports_changes=True,
     has_dry_run=True,
-    checks="lineage_merge.exporters.datazone.doctor:examine",
+    examine=examine,
 )

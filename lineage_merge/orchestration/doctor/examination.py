@@ -15,7 +15,7 @@ from lineage_merge.orchestration.doctor import bulk, gremlin, joins, machine
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, ok, unexpected
 from lineage_merge.sources.kafka_landing import broker_check
 from lineage_merge.sources.registry import SOURCES
-from lineage_merge.sources.source import Source, imported
+from lineage_merge.sources.source import Source
 
 
 class Check(NamedTuple):
@@ -32,14 +32,9 @@ class Check(NamedTuple):
     late: Diagnosis | None = None
 
 
-def _of_source(source: Source) -> Iterator[Check]:
+def _of_source(source: Source[Any]) -> Iterator[Check]:
     """Yield the checks of a source; without any, its preflight check is one."""
-    checks: tuple[SourceCheck, ...] = ()
-    if source.checks:
-        checks = imported(source.checks)
-    elif source.preflight:
-        checks = (SourceCheck(source.name, partial(_preflight, source)),)
-    for check in checks:
+    for check in source.checks() or (SourceCheck(source.name, partial(_preflight, source)),):
         yield Check(check.area, partial(_if_configured, source.key, check.examine), SourceError.exit_code)
 
 
@@ -50,21 +45,23 @@ def _if_configured(
     return examine(settings) if settings else iter(())
 
 
-def _preflight(source: Source, settings: Any) -> Iterator[Diagnosis]:
+def _preflight(source: Source[Any], settings: Any) -> Iterator[Diagnosis]:
     try:
-        imported(source.preflight)(settings)
+        source.preflight(settings)
     except SourceError as error:
         yield failed(source.name, error, f"correct {source.key}, or create the input")
     else:
         yield ok(source.name, "the input exists")
 
 
-def _of_exporter(exporter: Exporter) -> Check:
-    def examine(config: Config) -> Iterator[Diagnosis]:
-        settings = config.exporters.get(exporter.name)
-        return imported(exporter.checks)(settings) if settings else iter(())
+def _of_exporter(exporter: Exporter) -> Iterator[Check]:
+    if own := exporter.examine:
 
-    return Check(exporter.name, examine, ExportError.exit_code)
+        def examine(config: Config) -> Iterator[Diagnosis]:
+            settings = config.exporters.get(exporter.name)
+            return own(settings) if settings else iter(())
+
+        yield Check(exporter.name, examine, ExportError.exit_code)
 
 
 def _kafka(config: Config) -> Iterator[Diagnosis]:
@@ -79,7 +76,7 @@ CHECKS: tuple[Check, ...] = (
     Check(joins.JOINS, joins.examine, seconds=joins.SECONDS, late=joins.LATE),
     Check("graph", gremlin.examine, GraphError.exit_code),
     Check("bulk loader", bulk.examine, GraphError.exit_code),
-    *(_of_exporter(exporter) for exporter in EXPORTERS.values() if exporter.checks),
+    *chain.from_iterable(map(_of_exporter, EXPORTERS.values())),
     Check("this machine", machine.examine),
 )
 

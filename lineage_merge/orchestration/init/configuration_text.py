@@ -28,7 +28,7 @@ def text(proposal: Proposal, findings: Findings, folder: Path) -> str:
     lines = [*_lines(settings, comments)]
     head = ["# Written by lineage-merge init. Relative paths are relative to this file."]
     platforms = {project.findings.platform for project in proposal.projects}
-    suggestions = [source.suggestion for source in SOURCES if source.suggestion]
+    suggestions = filter(None, (source.discovery().suggestion for source in SOURCES))
     tail = [suggestion.lines for suggestion in suggestions if not platforms.isdisjoint(suggestion.platforms)]
     tail += [] if proposal.gremlin_endpoint else [_EMBEDDED]
     return "\n".join([*head, *lines, *tail]) + "\n"
@@ -75,8 +75,9 @@ def _comments(proposal: Proposal, findings: Findings) -> dict[str, list[str]]:
     }
     for source in SOURCES:
         number = sum(job.source == source.key for job in findings.jobs.jobs)
-        if source.selected_by and number > _MAX_NAMES:
-            key = f"{source.key}.{source.selected_by}"
+        selected_by = source.discovery().selected_by
+        if selected_by and number > _MAX_NAMES:
+            key = f"{source.key}.{selected_by}"
             line = f"All are read. To select those of this DAG, add {key}: [name, glob_*]"
             comments[source.key].append(line)
     for source in SOURCES:
@@ -111,16 +112,17 @@ def printable(text: str) -> str:
 
 def job_lines(jobs: JobFindings) -> dict[str, str]:
     """Return what was found in the sources of jobs, by the key of the configuration."""
-    return {source.key: _job_line(source, jobs) for source in SOURCES if source.line_files.key}
+    return {source.key: _job_line(source, jobs) for source in SOURCES if source.discovery().line_key}
 
 
-def _job_line(source: Source, jobs: JobFindings) -> str:
+def _job_line(source: Source[Any], jobs: JobFindings) -> str:
     observed = [job for job in jobs.jobs if job.source == source.key]
     names = [job.name for job in observed[:_MAX_NAMES]] + ["..."] * (len(observed) > _MAX_NAMES)
-    facts = [f"no {source.job_word} found"]
+    word = source.discovery().job_word
+    facts = [f"no {word} found"]
     if names:
         plural = "" if len(observed) == 1 else "s"
-        facts = [f"{len(observed)} {source.job_word}{plural} found: {', '.join(names)}"]
+        facts = [f"{len(observed)} {word}{plural} found: {', '.join(names)}"]
     newest = max((job.newest for job in observed), default=0)
     if newest:
         facts.append(f"newest run {_time(newest)}")

@@ -12,7 +12,7 @@ from lineage_merge.infra.batches import grouped
 from lineage_merge.infra.storage import StoredFile, is_s3, list_files, read_beginning
 from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.sources import document_kind
-from lineage_merge.sources.discovery import SourceInput, discovery_of, folder_of, is_below, is_text
+from lineage_merge.sources.discovery import SourceInput, folder_of, is_below, is_text
 from lineage_merge.sources.registry import SOURCES
 
 MAX_DEPTH = 8
@@ -50,7 +50,7 @@ def search(folder: str, named: Inputs = MappingProxyType({})) -> SearchResult:
         notes.append(f"no permission to read {len(denied) - _DENIED_SHOWN:,} more")
     if not is_complete:
         notes.append(f"{folder}: searched {MAX_FILES:,} files, there are more")
-    discoveries = {source.key: discovery_of(source) for source in SOURCES if source.options}
+    discoveries = {source.key: discovery for source in SOURCES if (discovery := source.discovery()).options}
     owned = {location for discovery in discoveries.values() for location in discovery.own_files(files)}
     rest = [file for file in files if file.location not in owned]
     inputs: dict[str, SourceInput] = {}

@@ -24,9 +24,10 @@ from lineage_merge.orchestration.init.findings import Findings, JobFindings, Obs
 from lineage_merge.orchestration.init.remedies import explained, no_lineage, option_fix
 from lineage_merge.orchestration.read_sources import configured_sources, read_all
 from lineage_merge.sources import line_files, registry
-from lineage_merge.sources.discovery import ProjectFindings, discovery_of
+from lineage_merge.sources.discovery import ProjectFindings
+from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.registry import SOURCES
-from lineage_merge.sources.source import Kind, Sample, Source, imported
+from lineage_merge.sources.source import Source
 
 # The names of a configuration that is only used for reading.
 _SCOPE = {"dag_name": "init", "environment": "init"}
@@ -53,13 +54,14 @@ def inspect(inputs: Inputs, on_progress: ProgressCallback = no_progress) -> Find
     jobs = _jobs(inputs, on_progress)
     projects: list[ProjectFindings] = []
     for source in SOURCES:
-        if source.line_files.key or source.key not in inputs:
+        discovery = source.discovery()
+        if discovery.line_key or source.key not in inputs:
             continue
         for location in inputs[source.key].locations:
             with explained(source, inputs[source.key], location):
-                if source.project:
+                if discovery.describes_projects:
                     on_progress(f"reading {location}")
-                    projects.append(imported(source.project)(location))
+                    projects.append(discovery.project(location))
                 else:
                     find_files(location)
     return Findings(jobs, tuple(projects))
@@ -67,9 +69,9 @@ def inspect(inputs: Inputs, on_progress: ProgressCallback = no_progress) -> Find
 
 def _jobs(inputs: Inputs, on_progress: ProgressCallback) -> JobFindings:
     settings = {
-        source.key: discovery_of(source).settings(inputs[source.key], None)
+        source.key: discovery.settings(inputs[source.key], None)
         for source in SOURCES
-        if source.line_files.key and source.key in inputs
+        if (discovery := source.discovery()).line_key and source.key in inputs
     }
     if not settings:
         return JobFindings()
@@ -78,9 +80,8 @@ def _jobs(inputs: Inputs, on_progress: ProgressCallback) -> JobFindings:
     for source, parsed in registry.configured(config):
         on_progress(f"reading {source.name}")
         with explained(source, inputs[source.key], " ".join(inputs[source.key].locations)):
-            if source.preflight:
-                imported(source.preflight)(parsed)
-            size += imported(source.size)(parsed)
+            source.preflight(parsed)
+            size += source.size(parsed) or 0
     limit = config.spark.distribute_above_mb << 20
     if size <= limit:
         try:
@@ -110,17 +111,17 @@ def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
         references=frozenset(resolver.seen),
         catalogs=plain.catalogs,
         versions={
-            source.key: imported(source.version)(settings)
+            source.key: discovery.version(settings)
             for source, settings in registry.configured(config)
-            if source.version
+            if (discovery := source.discovery()).has_version
         },
     )
 
 
-def _raise_if_rejected(source: Source, records: list[Record]) -> None:
+def _raise_if_rejected(source: Source[Any], records: list[Record]) -> None:
     """Raise the first problem of a source without a single valid document: it is another kind of file."""
     own_problems = [record.problem for record in records if isinstance(record, ProblemRecord)]
-    problems = [problem for problem in own_problems if problem.kind in source.line_files.rejects]
+    problems = [problem for problem in own_problems if problem.kind in source.discovery().rejects]
     if problems:
         first = problems[0]
         raise DocumentError(first.document, first.field, f"{first.message}. Fix: {option_fix(source)}")
@@ -130,7 +131,7 @@ def _raise_if_missing(inputs: Inputs, config: Config, findings: JobFindings) -> 
     """Raise `SourceMissing` for files of lines without a job. A new database may be empty."""
     for source in configured_sources(config):
         key, locations, _ = inputs[source.key]
-        if key == source.line_files.key and not any(job.source == source.key for job in findings.jobs):
+        if key == source.discovery().line_key and not any(job.source == source.key for job in findings.jobs):
             raise no_lineage(source, " ".join(locations), _recognized(locations))
 
 
@@ -165,14 +166,15 @@ def sample(config: Config, max_bytes: int, read_all: ReadAll) -> JobFindings:
 
 
 def _of_source(
-    config: Config, source: Source, settings: Any, max_bytes: int, read_all: ReadAll
+    config: Config, source: Source[Any], settings: Any, max_bytes: int, read_all: ReadAll
 ) -> JobFindings:
-    part: Sample | None = imported(source.sample)(settings) if source.sample else None
+    discovery = source.discovery()
+    part = discovery.sample(settings)
     if part:
         jobs = (ObservedJob(source.key, name, newest) for name, newest in sorted(part.jobs.items()))
         return JobFindings(tuple(jobs), part.references)
     files = _newest_files(source.files(settings), max_bytes)
-    reduced = replace(config, sources={source.key: replace(settings, **{source.line_files.key: files})})
+    reduced = replace(config, sources={source.key: replace(settings, **{discovery.line_key: files})})
     try:
         with limited(max_bytes):
             return read_all(reduced) if files else JobFindings()

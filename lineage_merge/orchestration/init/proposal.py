@@ -12,7 +12,7 @@ from lineage_merge.orchestration.init import warehouse
 from lineage_merge.orchestration.init.discovery import Inputs
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.warehouse import Choice, DefaultSchema
-from lineage_merge.sources.discovery import ProjectFindings, discovery_of, located
+from lineage_merge.sources.discovery import ProjectFindings, located
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.source import Source
 
@@ -25,7 +25,7 @@ class Project(NamedTuple):
     `findings` are those in its document, of which `key` names the location in the configuration.
     """
 
-    source: Source
+    source: Source[Any]
     findings: ProjectFindings
     choice: Choice
     target: str = ""
@@ -33,7 +33,7 @@ class Project(NamedTuple):
     @property
     def key(self) -> str:
         """Return the key of its location."""
-        return self.source.locations[0].key
+        return self.source.discovery().locations[0].key
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +59,14 @@ class Proposal:
             project.findings.platform: project.choice.namespace for project in projects
         }
 
-    def checks(self) -> Iterator[tuple[Source, list[str]]]:
+    def checks(self) -> Iterator[tuple[Source[Any], list[str]]]:
         """Yield the sources that are neither jobs nor projects, with what to check of each location."""
         for source in SOURCES:
+            discovery = source.discovery()
             if (source_input := self.inputs.get(source.key)) and not (
-                source.line_files.key or source.project
+                discovery.line_key or discovery.describes_projects
             ):
-                check = discovery_of(source).check(source_input, self.namespaces)
+                check = discovery.check(source_input, self.namespaces)
                 yield source, [check] * len(source_input.locations)
 
     def settings(self, folder: Path | None = None) -> dict[str, Any]:
@@ -76,7 +77,7 @@ class Proposal:
             if entries:
                 settings[source.key] = entries
             elif source_input := self.inputs.get(source.key):
-                settings[source.key] = discovery_of(source).settings(source_input, folder, self.namespaces)
+                settings[source.key] = source.discovery().settings(source_input, folder, self.namespaces)
         if self.default_schemas:
             schemas = {namespace: default.schema for namespace, default in self.default_schemas.items()}
             settings["merge"] = {"default_schemas": schemas}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources import line_files
-from lineage_merge.sources.capture.source import LINES, Capture
+from lineage_merge.sources.capture.settings import LINES, Capture
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines, validity
 from lineage_merge.sources.spline.agent.messages import check_message, event_times, messages
 

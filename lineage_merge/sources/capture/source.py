@@ -1,75 +1,63 @@
-"""Declaration of the files of the listener: they are read as those of Spline's agent."""
+"""The files of the listener (`lineage_merge.capture.install`): they are read as those of Spline's agent."""
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from lineage_merge.config.section import locations
-from lineage_merge.model.errors import ErrorCollector
-from lineage_merge.sources.settings import RunSelection, run_selection
-from lineage_merge.sources.source import Kind, LineFiles, Source, files_option
-from lineage_merge.sources.spline.settings import Spline
-from lineage_merge.sources.spline.source import LISTENER, is_of_listener
+from lineage_merge.sources.capture.settings import LINES, Capture, parse
+from lineage_merge.sources.source import Source
 
-
-@dataclass(frozen=True, slots=True)
-class Capture(RunSelection):
-    """Where messages are read from (`files`), and which applications and runs are selected."""
-
-    files: tuple[str, ...] = ()
-    applications: tuple[str, ...] = ()
-
-    def as_agent(self) -> Spline:
-        """Return the settings with which Spline's source reads the files."""
-        return Spline(
-            runs=self.runs,
-            lookback=self.lookback,
-            retire_after=self.retire_after,
-            agent=self.files,
-            applications=self.applications,
-        )
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+    from lineage_merge.infra.engine.rows import Engine, Rows
+    from lineage_merge.model.records import Record
+    from lineage_merge.sources.diagnosis import SourceCheck
+    from lineage_merge.sources.discovery import SourceDiscovery
+    from lineage_merge.sources.resolver import Resolver
 
 
-def parse(settings: Mapping[str, Any]) -> Capture:
-    """Parse settings that fit the schema. Raises `ConfigError`."""
-    errors = ErrorCollector()
-    capture = Capture(
-        files=locations(settings["files"]),
-        applications=tuple(settings.get("applications", ())),
-        **run_selection("capture", settings, errors),
-    )
-    errors.raise_errors()
-    return capture
+class CaptureSource(Source[Capture]):
+    """Reads the messages of the listener."""
+
+    name, key = "Spark listener", "capture"
+    paths = ("files",)
+    kinds = (LINES,)
+    job_types = ("spark",)
+    has_raw_uris = True
+    reports_runs = True
+
+    def parse(self, settings: Mapping[str, Any]) -> Capture:
+        return parse(settings)
+
+    def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
+        from lineage_merge.sources.capture.reader import read_capture
+
+        return read_capture(engine, config, resolver)
+
+    def files(self, settings: Capture) -> Iterable[str]:
+        return settings.files
+
+    def size(self, settings: Capture) -> int:
+        from lineage_merge.sources import line_files
+
+        return line_files.stored_bytes(line_files.find(settings.files))
+
+    def preflight(self, settings: Capture) -> None:
+        from lineage_merge.sources import line_files
+
+        line_files.find(settings.files)
+
+    def checks(self) -> "Sequence[SourceCheck]":
+        from lineage_merge.sources.capture.doctor import CHECKS
+
+        return CHECKS
+
+    def retire_after(self, settings: Capture) -> int:
+        return settings.retire_after
+
+    def discovery(self) -> "SourceDiscovery":
+        from lineage_merge.sources.capture.discovery import CaptureDiscovery
+
+        return CaptureDiscovery()
 
 
-LINES = Kind(
-    "messages of capture.install",
-    "give them as capture.files",
-    is_document=lambda document: (
-        isinstance(document, list) and document[:1] == ["plan"] and any(map(is_of_listener, document[1:2]))
-    ),
-    pattern=re.compile(rf'\["plan", \{{"agentInfo":\{{"name":"{LISTENER}"'),
-    first="[",
-)
-
-CAPTURE = Source(
-    "Spark listener",
-    "capture",
-    "lineage_merge.sources.capture",
-    parse,
-    "lineage_merge.sources.capture.reader:read_capture",
-    size="lineage_merge.sources.capture.reader:size",
-    paths=("files",),
-    preflight="lineage_merge.sources.capture.reader:preflight",
-    checks="lineage_merge.sources.capture.doctor:CHECKS",
-    files=lambda capture: capture.files,
-    has_raw_uris=True,
-    retire_after=lambda capture: capture.retire_after,
-    job_types=("spark",),
-    kinds=(LINES,),
-    options=(files_option("--capture", "files", "files of capture.install"),),
-    line_files=LineFiles("files", "lineage_merge.sources.capture.reader:has_messages"),
-    job_word="application",
-    selected_by="applications",
-)
+CAPTURE = CaptureSource()

@@ -10,9 +10,8 @@ from lineage_merge.infra import storage
 from lineage_merge.model.errors import DocumentError, SourceError, SourceMissing
 from lineage_merge.model.times import epoch_ms
 from lineage_merge.sources import document_kind
-from lineage_merge.sources.dbt.settings import What
-from lineage_merge.sources.dbt.source import CATALOG, FRESHNESS, MANIFEST, RUN_RESULTS
-from lineage_merge.sources.source import Kind
+from lineage_merge.sources.dbt.settings import CATALOG, FRESHNESS, MANIFEST, RUN_RESULTS, What
+from lineage_merge.sources.kinds import Kind
 
 _KINDS = {
     "manifest": MANIFEST,

@@ -1,25 +1,17 @@
-"""How `init` finds dbt manifests, and what a manifest and the artefacts beside it contain."""
+"""What a manifest and the artefacts beside it contain, for `init`."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-from lineage_merge.infra.storage import StoredFile, read_text, size_of
+from lineage_merge.infra.storage import read_text, size_of
 from lineage_merge.model.errors import SourceError, SourceMissing
-from lineage_merge.sources.dbt.artefact import has_kind
 from lineage_merge.sources.dbt.catalog import read_catalog
 from lineage_merge.sources.dbt.manifest import read_manifest
 from lineage_merge.sources.dbt.nodes import SEMANTIC, Manifest
 from lineage_merge.sources.dbt.run_results import read_run_results
 from lineage_merge.sources.dbt.source_freshness import read_sources
 from lineage_merge.sources.dbt.translator import dataset_references
-from lineage_merge.sources.discovery import (
-    Discovered,
-    ProjectFindings,
-    Prompt,
-    SourceDiscovery,
-    SourceInput,
-    file_name,
-)
+from lineage_merge.sources.discovery import ProjectFindings
 
 # Artefacts beside a manifest, by the key of the configuration.
 _BESIDE: Mapping[str, tuple[str, Callable[[str, str], object]]] = {
@@ -27,36 +19,8 @@ _BESIDE: Mapping[str, tuple[str, Callable[[str, str], object]]] = {
     "run_results": ("run_results.json", read_run_results),
     "sources": ("sources.json", read_sources),
 }
-_FILES = frozenset({"manifest.json", "semantic_manifest.json", *(name for name, _ in _BESIDE.values())})
 _MAX_SCHEMAS = 6
 _WITHOUT_TABLE = frozenset({"exposure", *SEMANTIC})
-
-
-class DbtDiscovery(SourceDiscovery):
-    """Manifests are found by their names and contents."""
-
-    def asked(self, prompt: Prompt) -> SourceInput | None:
-        """Ask for a manifest."""
-        manifest = prompt("dbt manifest.json (path or s3://, empty: none)")
-        return SourceInput("manifest", (manifest,)) if manifest else None
-
-    def own_files(self, files: Iterable[StoredFile]) -> Iterable[str]:
-        """Return the artefacts, by name."""
-        return [file.location for file in files if file_name(file.location) in _FILES]
-
-    def search(self, files: Sequence[StoredFile], _rest: Sequence[StoredFile]) -> Discovered:
-        """Return the manifests. Other programs have files of this name, too."""
-        manifests = tuple(
-            file.location
-            for file in files
-            if file_name(file.location) == "manifest.json" and has_kind(file.location, "manifest")
-        )
-        return Discovered(SourceInput("manifest", manifests) if manifests else None)
-
-    def command(self, key: str, location: str) -> str:
-        """Return the option of a manifest; the others are found beside it."""
-        is_manifest = key == "manifest" and location.endswith((".json", ".json.gz"))
-        return super().command(key, location) if is_manifest else ""
 
 
 def inspect(location: str) -> ProjectFindings:

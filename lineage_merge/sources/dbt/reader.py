@@ -22,7 +22,7 @@ from lineage_merge.sources.dbt.semantic_elements import semantic_elements
 from lineage_merge.sources.dbt.settings import DbtProject, What
 from lineage_merge.sources.dbt.source_freshness import FreshnessResults, read_sources
 from lineage_merge.sources.dbt.translator import dataset_references, last_runs, translate
-from lineage_merge.sources.source import Resolver
+from lineage_merge.sources.resolver import Resolver
 
 if TYPE_CHECKING:
     from lineage_merge.sources.dbt.columns import ColumnLineage

@@ -1,5 +1,6 @@
-"""The ``dbt`` configuration section: one entry per project."""
+"""The ``dbt`` configuration section, one entry per project, and the kinds of artefacts."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -8,6 +9,7 @@ from typing import Any, Literal
 from lineage_merge.config.section import locations, namespace
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import ErrorCollector
+from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.settings import NamespaceSetting
 
 What = Literal["manifest", "catalog", "run results file", "sources file"]
@@ -76,3 +78,39 @@ def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
     ]
     errors.raise_errors()
     return tuple(dbt_projects)
+
+
+def _artefact(name: str, schema: str, remedy: str, *keys: tuple[str, ...]) -> Kind:
+    """Return the kind of an artefact, which names its JSON Schema."""
+    pattern = re.compile(rf"schemas\.getdbt\.com/dbt/{schema}/v\d+\.json")
+
+    def is_document(document: Any) -> bool:
+        metadata = document.get("metadata") if isinstance(document, dict) else None
+        version = metadata.get("dbt_schema_version") if isinstance(metadata, dict) else None
+        return isinstance(version, str) and pattern.search(version) is not None
+
+    return Kind(name, remedy, keys, is_document, pattern, first="{[")
+
+
+MANIFEST = _artefact("a dbt manifest", "manifest", "give it as dbt[].manifest")
+CATALOG = _artefact("a dbt catalog", "catalog", "give it as dbt[].catalog")
+RUN_RESULTS = _artefact("dbt's run results", "run-results", "give them as dbt[].run_results")
+FRESHNESS = _artefact("dbt's source freshness", "sources", "give it as dbt[].sources")
+KINDS = (
+    MANIFEST,
+    CATALOG,
+    RUN_RESULTS,
+    FRESHNESS,
+    _artefact(
+        "dbt's semantic manifest",
+        "semantic-manifest",
+        "give target/manifest.json",
+        ("semantic_models", "metrics", "project_configuration"),
+    ),
+    Kind(
+        "the HTML page of dbt docs",
+        "give target/manifest.json and target/catalog.json, not index.html",
+        pattern=re.compile(r"(?is)\A<(?:!doctype html|html|head|body|!--).{0,2000}?dbt[ -]docs"),
+        first="<",
+    ),
+)

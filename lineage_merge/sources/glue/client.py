@@ -10,7 +10,7 @@ from lineage_merge.infra.aws import API_DENIED, boto_client
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.sources import unmatched_patterns
-from lineage_merge.sources.glue.source import GlueCatalog
+from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.unmatched_patterns import Existing, Patterns
 
 DENIED = API_DENIED | {

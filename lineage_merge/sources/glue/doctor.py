@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceUnreachable
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, ok, warning
 from lineage_merge.sources.glue import client
-from lineage_merge.sources.glue.source import GlueCatalog
+from lineage_merge.sources.glue.settings import GlueCatalog
 
 CATALOG = "Glue catalog"
 

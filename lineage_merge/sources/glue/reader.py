@@ -10,9 +10,9 @@ from lineage_merge.model.errors import SourceDenied
 from lineage_merge.model.records import CatalogEntry
 from lineage_merge.sources.glue import client
 from lineage_merge.sources.glue.client import NO_TAGS, open_tags
-from lineage_merge.sources.glue.source import GlueCatalog
+from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.glue.translator import translate
-from lineage_merge.sources.source import Resolver
+from lineage_merge.sources.resolver import Resolver
 
 MAX_TASKS = 64
 

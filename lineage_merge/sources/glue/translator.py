@@ -20,7 +20,7 @@ from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import redact
 from lineage_merge.sources.glue import table as glue_table
 from lineage_merge.sources.glue.client import NO_TAGS, LfTags
-from lineage_merge.sources.glue.source import GlueCatalog
+from lineage_merge.sources.glue.settings import GlueCatalog
 
 # Name of the rule on vertices and in reports: a table of the Glue catalog and its path are one dataset.
 GLUE_RULE = "glue-catalog"

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from lineage_merge.infra.storage import Slice, StoredFile
+from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources import line_files
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines, validity
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import read_query
-from lineage_merge.sources.hive.source import LINEAGE, Hive
+from lineage_merge.sources.hive.settings import LINEAGE, Hive
 
 LOG = "Hive log"
 _HOOK = "set hive.exec.post.hooks=org.apache.hadoop.hive.ql.hooks.LineageLogger, and its logger to INFO"
@@ -47,12 +47,3 @@ def preflight(hive: Hive) -> None:
 def size(hive: Hive) -> int | None:
     """Return the stored bytes of the logs, None with a Kafka topic. Raises `SourceError`."""
     return None if hive.kafka else line_files.stored_bytes(line_files.find(hive.log))
-
-
-def has_lineage(file: StoredFile) -> bool:
-    """Return whether the first lines of a file contain lineage. Raises `SourceError`."""
-    lineage = (
-        document for document in documents(line_files.first_lines(file)) if isinstance(document, Found)
-    )
-    # Other documents have edges, too.
-    return any(document.document.keys() >= {"edges", "vertices"} for document in lineage)

@@ -23,7 +23,7 @@ from lineage_merge.model.times import latest_credible
 from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import Query, read_checked, read_query, uses_ids
-from lineage_merge.sources.hive.source import LINEAGE, Hive
+from lineage_merge.sources.hive.settings import LINEAGE, Hive
 from lineage_merge.sources.hive.statement import Table
 from lineage_merge.sources.hive.translator import (
     JOB_TYPE,
@@ -34,12 +34,12 @@ from lineage_merge.sources.hive.translator import (
     tables,
     translate,
 )
+from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow, largest, nulls_first
 from lineage_merge.sources.runs.future_times import future_problems
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_selection import SelectedWrite
-from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.unmatched_patterns import Patterns
 
 # Separates the query's key from the target in a row's `plan`.

@@ -1,104 +1,69 @@
-"""Declaration of the Hive source, and its configuration section."""
+"""The Hive source: logs of Hive's own lineage."""
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from lineage_merge import naming
-from lineage_merge.config.section import locations, namespace
-from lineage_merge.model.errors import ConfigError, ErrorCollector, NamingError
-from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
-from lineage_merge.sources.settings import NamespaceSetting, RunSelection, run_selection
-from lineage_merge.sources.source import Kind, LineFiles, Source, files_option
+from lineage_merge.sources.hive.settings import LINEAGE, Hive, parse
+from lineage_merge.sources.settings import NamespaceSetting
+from lineage_merge.sources.source import Source
 
-
-@dataclass(frozen=True, slots=True)
-class Hive(RunSelection):
-    """Where lineage logs are read from (`log`: files or folders; `kafka`), and which queries are selected.
-
-    `metastore`: the namespace of its tables ("": Spark's catalog name). `warehouse`: the folder of its tables
-    ("": unknown). `spark_catalogs`: its names in Spark. `jobs`: globs, default: all. `job_name_from`: what a
-    query's job is named after.
-    """
-
-    log: tuple[str, ...] = ()
-    kafka: Kafka | None = None
-    metastore: str = ""
-    warehouse: str = ""
-    spark_catalogs: tuple[str, ...] = ("spark_catalog",)
-    jobs: tuple[str, ...] = ()
-    job_name_from: Literal["target", "statement", "user"] = "target"
-
-    @property
-    def namespace(self) -> str:
-        """Return the namespace of its tables."""
-        return self.metastore or self.spark_catalogs[0]
-
-    @property
-    def namespace_setting(self) -> NamespaceSetting:
-        """Return the namespace as a setting. Only that of a metastore can have names in Spark."""
-        catalogs = self.spark_catalogs if self.metastore else None
-        return NamespaceSetting(
-            "hive.metastore", self.namespace, "hive", {}, "metastore", spark_catalogs=catalogs
-        )
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+    from lineage_merge.infra.engine.rows import Engine, Rows
+    from lineage_merge.model.records import Record
+    from lineage_merge.sources.diagnosis import SourceCheck
+    from lineage_merge.sources.discovery import SourceDiscovery
+    from lineage_merge.sources.resolver import Resolver
 
 
-def parse(settings: Mapping[str, Any]) -> Hive:
-    """Parse settings that fit the schema. Raises `ConfigError`."""
-    if not settings.keys() & {"log", "kafka"}:
-        raise ConfigError("hive", "give log or kafka")
-    metastore = settings.get("metastore", "")
-    errors = ErrorCollector()
-    hive = Hive(
-        log=locations(settings.get("log", ())),
-        kafka=errors.get(lambda: kafka("hive", settings), None),
-        metastore=errors.get(lambda: namespace("hive.metastore", metastore) if metastore else "", ""),
-        warehouse=errors.get(lambda: _warehouse(settings.get("warehouse", "").rstrip("/")), ""),
-        spark_catalogs=tuple(settings.get("spark_catalogs", ("spark_catalog",))),
-        jobs=tuple(settings.get("jobs", ())),
-        job_name_from=settings.get("job_name_from", "target"),
-        **run_selection("hive", settings, errors),
-    )
-    errors.raise_errors()
-    return hive
+class HiveSource(Source[Hive]):
+    """Reads the lineage of Hive queries."""
+
+    name, key = "Hive", "hive"
+    paths = ("log", "kafka.landing")
+    kinds = (LINEAGE,)
+    job_types = ("hive",)
+    reports_runs = True
+
+    def parse(self, settings: Mapping[str, Any]) -> Hive:
+        return parse(settings)
+
+    def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
+        from lineage_merge.sources.hive.reader import read_hive
+
+        return read_hive(engine, config, resolver)
+
+    def files(self, settings: Hive) -> Iterable[str]:
+        return settings.log
+
+    def size(self, settings: Hive) -> int | None:
+        from lineage_merge.sources.hive import doctor
+
+        return doctor.size(settings)
+
+    def preflight(self, settings: Hive) -> None:
+        from lineage_merge.sources.hive import doctor
+
+        doctor.preflight(settings)
+
+    def checks(self) -> "Sequence[SourceCheck]":
+        from lineage_merge.sources.hive.doctor import CHECKS
+
+        return CHECKS
+
+    def catalogs(self, settings: Hive) -> Mapping[str, str]:
+        return dict.fromkeys(settings.spark_catalogs, settings.namespace)
+
+    def namespaces(self, settings: Hive) -> Iterable[NamespaceSetting]:
+        return [settings.namespace_setting]
+
+    def retire_after(self, settings: Hive) -> int:
+        return settings.retire_after
+
+    def discovery(self) -> "SourceDiscovery":
+        from lineage_merge.sources.hive.discovery import HiveDiscovery
+
+        return HiveDiscovery()
 
 
-def _warehouse(folder: str) -> str:
-    try:
-        is_folder = not folder or naming.name_uri(f"{folder}/t").label == "file"
-    except NamingError as error:
-        raise ConfigError("hive.warehouse", error.message) from None
-    if not is_folder:
-        raise ConfigError(
-            "hive.warehouse", "expected a folder such as hdfs://nameservice/user/hive/warehouse"
-        )
-    return folder
-
-
-LINEAGE = Kind(
-    "lineage of Hive queries",
-    "give the log as hive.log",
-    (("edges", "vertices"),),
-    pattern=re.compile(r'LineageLogger|"edgeType\\?"\s*:'),
-)
-
-HIVE = Source(
-    "Hive",
-    "hive",
-    "lineage_merge.sources.hive",
-    parse,
-    "lineage_merge.sources.hive.reader:read_hive",
-    size="lineage_merge.sources.hive.doctor:size",
-    paths=("log", "kafka.landing"),
-    preflight="lineage_merge.sources.hive.doctor:preflight",
-    checks="lineage_merge.sources.hive.doctor:CHECKS",
-    files=lambda hive: hive.log,
-    catalogs=lambda hive: dict.fromkeys(hive.spark_catalogs, hive.namespace),
-    namespaces=lambda hive: [hive.namespace_setting],
-    retire_after=lambda hive: hive.retire_after,
-    job_types=("hive",),
-    kinds=(LINEAGE,),
-    options=(files_option("--hive", "log", "logs with Hive's lineage"),),
-    line_files=LineFiles("log", "lineage_merge.sources.hive.doctor:has_lineage"),
-)
+HIVE = HiveSource()

@@ -23,7 +23,7 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.sources.hive.expressions import influences, is_rename, named_sources, transformations
 from lineage_merge.sources.hive.query import Edge, Field, Query
-from lineage_merge.sources.hive.source import Hive
+from lineage_merge.sources.hive.settings import Hive
 from lineage_merge.sources.hive.statement import Table
 from lineage_merge.sources.hive.structures import parts_of
 from lineage_merge.sources.hive.syntax_tree import readable

@@ -6,9 +6,9 @@ from itertools import islice
 from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines
-from lineage_merge.sources.openlineage import files, source
+from lineage_merge.sources.openlineage import files, settings
 from lineage_merge.sources.openlineage.documents import moment
-from lineage_merge.sources.openlineage.source import OpenLineage
+from lineage_merge.sources.openlineage.settings import OpenLineage
 
 EVENTS = "OpenLineage"
 _EVENTS = 200
@@ -23,7 +23,7 @@ def _examine(openlineage: OpenLineage) -> Iterator[Diagnosis]:
         openlineage.events,
         _inspect,
         _TRANSPORT,
-        source.EVENTS,
+        settings.EVENTS,
         files.find,
         _times,
     )

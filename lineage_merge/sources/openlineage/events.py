@@ -31,9 +31,9 @@ from lineage_merge.sources.openlineage.jobs import (
 )
 from lineage_merge.sources.openlineage.row_operations import with_output
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
-from lineage_merge.sources.openlineage.source import OpenLineage
+from lineage_merge.sources.openlineage.settings import OpenLineage
+from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs.events import EventRow, nulls_first
-from lineage_merge.sources.source import Resolver
 
 # Separates a run id, which has no space, from the number of its target.
 _SEPARATOR = " "

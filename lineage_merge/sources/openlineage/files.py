@@ -14,7 +14,7 @@ from lineage_merge.infra.storage import Slice, StoredFile, read_text
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources import document_kind, line_files
 from lineage_merge.sources.openlineage.documents import Document, check, is_event
-from lineage_merge.sources.openlineage.source import EVENTS, OpenLineage
+from lineage_merge.sources.openlineage.settings import EVENTS, OpenLineage
 
 # Every event has this field; lines without it belong to other loggers.
 _MARK = re.compile(r'\\?"eventTime\\?"\s*:')

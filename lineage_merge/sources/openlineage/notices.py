@@ -15,7 +15,7 @@ from lineage_merge.sources.openlineage.events import Context
 from lineage_merge.sources.openlineage.jobs import is_airflow, job_of
 from lineage_merge.sources.openlineage.row_operations import unnamed_target
 from lineage_merge.sources.openlineage.runs import as_run
-from lineage_merge.sources.openlineage.source import EVENTS, OpenLineage
+from lineage_merge.sources.openlineage.settings import EVENTS, OpenLineage
 from lineage_merge.sources.openlineage.subjects import PROBLEM, RUN, Subject
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.unmatched_patterns import Names, Patterns

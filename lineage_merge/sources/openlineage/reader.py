@@ -21,16 +21,16 @@ from lineage_merge.sources.openlineage.jobs import job_of
 from lineage_merge.sources.openlineage.known_datasets import with_known_datasets
 from lineage_merge.sources.openlineage.related_runs import with_related_runs
 from lineage_merge.sources.openlineage.runs import as_run, newest
-from lineage_merge.sources.openlineage.source import OpenLineage
+from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.openlineage.subjects import PROBLEM, RUN, Subject, read_subjects
 from lineage_merge.sources.openlineage.translator import assertions, targets, translate, translate_dataset
+from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.future_times import future_problems
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, mark, own_sources
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
-from lineage_merge.sources.source import Resolver
 
 
 def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:

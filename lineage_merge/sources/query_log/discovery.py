@@ -8,11 +8,16 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.storage import StoredFile, find_files
 from lineage_merge.model.errors import SourceError
-from lineage_merge.sources.discovery import Discovered, SourceDiscovery, SourceInput, locations_with
+from lineage_merge.sources.discovery import (
+    Discovered,
+    InitOption,
+    SourceDiscovery,
+    SourceInput,
+    locations_with,
+)
 from lineage_merge.sources.line_files import first_lines
 from lineage_merge.sources.query_log.archive_layout import is_marker
-from lineage_merge.sources.query_log.redshift_views import HISTORY, VIEWS
-from lineage_merge.sources.query_log.source import STATEMENTS
+from lineage_merge.sources.query_log.settings import STATEMENTS
 
 _FORMAT = {"format": "redshift"}
 _STATEMENTS = {"format": "statements"}
@@ -31,6 +36,18 @@ _DIALECTS = {"sqlserver": "tsql", "synapse": "tsql"} | {
 class QueryLogDiscovery(SourceDiscovery):
     """An export is a folder with a folder per view; its tables need the namespace of the warehouse."""
 
+    options = (
+        InitOption(
+            "--query-log",
+            "path",
+            "folder with Redshift's exported system views",
+            "query logs",
+            is_repeatable=True,
+        ),
+    )
+    is_list = True
+    job_word = "statement"
+
     def named(self, given: Mapping[str, Any]) -> SourceInput | None:
         """Return the named folders; the first one decides the format."""
         source_input = super().named(given)
@@ -47,6 +64,8 @@ class QueryLogDiscovery(SourceDiscovery):
 
     def search(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> Discovered:
         """Return the folders above those of the views, or else those with files of statements."""
+        from lineage_merge.sources.query_log.redshift_views import HISTORY
+
         roots = {
             root
             for file in files
@@ -103,6 +122,8 @@ def has_statements(file: StoredFile) -> bool:
 
 def _root(location: str) -> str:
     """Return the folder that contains the folder of a view, "" if the file is in none."""
+    from lineage_merge.sources.query_log.redshift_views import VIEWS
+
     parts = location.split("/")
     for at in range(len(parts) - 2, 0, -1):
         if parts[at].lower() in VIEWS:

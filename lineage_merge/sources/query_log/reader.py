@@ -65,9 +65,9 @@ from lineage_merge.sources.query_log.usage import (
 )
 from lineage_merge.sources.query_log.users import Users, users_of
 from lineage_merge.sources.query_log.view_units import outdated_views, view_units
+from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs.events import largest, smallest
 from lineage_merge.sources.runs.future_times import future_problem
-from lineage_merge.sources.source import Resolver
 
 _MS = 1000
 

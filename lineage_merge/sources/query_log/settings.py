@@ -1,4 +1,4 @@
-"""The ``query_log`` configuration section: one entry per warehouse."""
+"""The ``query_log`` configuration section, one entry per warehouse, and the kinds of documents."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,7 @@ from typing import Any, Literal
 from lineage_merge.config.section import namespace
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import ConfigError, ErrorCollector
+from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.settings import NamespaceSetting, lookback
 
 Format = Literal["redshift", "athena", "statements"]
@@ -184,3 +185,15 @@ def retire_after(logs: Sequence[QueryLog]) -> int:
     """Return the number of runs after which a target is retired: 0 if a log never retires any."""
     numbers = [log.retire_after for log in logs]
     return max(numbers) if numbers and all(numbers) else 0
+
+
+STATEMENTS = Kind(
+    "a query log",
+    "give its folder as query_log[].path",
+    (("id", "session", "statement", "started"),),
+)
+VIEW = Kind(
+    "an export of Redshift's system views",
+    "give its folder as query_log[].path",
+    (("query_id", "session_id", "query_text"),),
+)

@@ -1,44 +1,72 @@
-"""Declaration of the query log source."""
+"""The query log source: statements of warehouses, from their system views, APIs or files."""
 
-from lineage_merge.sources.query_log.settings import JOB_TYPES, namespaces, parse, retire_after
-from lineage_merge.sources.source import InitOption, Kind, Source
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-STATEMENTS = Kind(
-    "a query log",
-    "give its folder as query_log[].path",
-    (("id", "session", "statement", "started"),),
-)
-VIEW = Kind(
-    "an export of Redshift's system views",
-    "give its folder as query_log[].path",
-    (("query_id", "session_id", "query_text"),),
-)
+from lineage_merge.sources.query_log import settings as section
+from lineage_merge.sources.query_log.settings import JOB_TYPES, STATEMENTS, VIEW, QueryLog
+from lineage_merge.sources.settings import NamespaceSetting
+from lineage_merge.sources.source import Source
 
-QUERY_LOG = Source(
-    "query log",
-    "query_log",
-    "lineage_merge.sources.query_log",
-    parse,
-    "lineage_merge.sources.query_log.reader:read_query_log",
-    size="lineage_merge.sources.query_log.doctor:size",
-    paths=("path",),
-    preflight="lineage_merge.sources.query_log.doctor:preflight",
-    checks="lineage_merge.sources.query_log.doctor:CHECKS",
-    files=lambda logs: [log.path for log in logs if log.path],
-    needs_aws=lambda logs: any(not log.path for log in logs),
-    namespaces=namespaces,
-    retire_after=retire_after,
-    job_types=tuple(JOB_TYPES.values()),
-    kinds=(STATEMENTS, VIEW),
-    options=(
-        InitOption(
-            "--query-log",
-            "path",
-            "folder with Redshift's exported system views",
-            "query logs",
-            is_repeatable=True,
-        ),
-    ),
-    discovery="lineage_merge.sources.query_log.discovery:QueryLogDiscovery",
-    job_word="statement",
-)
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+    from lineage_merge.infra.engine.rows import Engine, Rows
+    from lineage_merge.model.records import Record
+    from lineage_merge.sources.diagnosis import SourceCheck
+    from lineage_merge.sources.discovery import SourceDiscovery
+    from lineage_merge.sources.resolver import Resolver
+
+QueryLogs = tuple[QueryLog, ...]
+
+
+class QueryLogSource(Source[QueryLogs]):
+    """Reads the statements of warehouses."""
+
+    name, key = "query log", "query_log"
+    paths = ("path",)
+    kinds = (STATEMENTS, VIEW)
+    job_types = tuple(JOB_TYPES.values())
+    reports_runs = True
+
+    def parse(self, settings: Sequence[Any]) -> QueryLogs:
+        return section.parse(settings)
+
+    def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
+        from lineage_merge.sources.query_log.reader import read_query_log
+
+        return read_query_log(engine, config, resolver)
+
+    def files(self, settings: QueryLogs) -> Iterable[str]:
+        return [log.path for log in settings if log.path]
+
+    def size(self, settings: QueryLogs) -> int | None:
+        from lineage_merge.sources.query_log import doctor
+
+        return doctor.size(settings)
+
+    def preflight(self, settings: QueryLogs) -> None:
+        from lineage_merge.sources.query_log import doctor
+
+        doctor.preflight(settings)
+
+    def checks(self) -> "Sequence[SourceCheck]":
+        from lineage_merge.sources.query_log.doctor import CHECKS
+
+        return CHECKS
+
+    def needs_aws(self, settings: QueryLogs) -> bool:
+        return any(not log.path for log in settings)
+
+    def namespaces(self, settings: QueryLogs) -> Iterable[NamespaceSetting]:
+        return section.namespaces(settings)
+
+    def retire_after(self, settings: QueryLogs) -> int:
+        return section.retire_after(settings)
+
+    def discovery(self) -> "SourceDiscovery":
+        from lineage_merge.sources.query_log.discovery import QueryLogDiscovery
+
+        return QueryLogDiscovery()
+
+
+QUERY_LOG = QueryLogSource()

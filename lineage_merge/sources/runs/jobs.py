@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, TypeVar
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.elements import Job, JobKey, SuccessfulRuns
 from lineage_merge.model.records import Record
+from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs.events import EventRow, largest, nulls_first, total
 from lineage_merge.sources.runs.run_selection import SelectedWrite
 from lineage_merge.sources.runs.silent_writes import silent_writes
-from lineage_merge.sources.source import Resolver
 
 T = TypeVar("T")
 # Job type and name.

@@ -18,7 +18,7 @@ from lineage_merge.sources.airflow_support import (
 )
 from lineage_merge.sources.spline.observed_applications import observed_jobs
 from lineage_merge.sources.spline.run_availability import ExpectedRuns, missing_runs, missing_text
-from lineage_merge.sources.spline.settings import Arango, Spline
+from lineage_merge.sources.spline.settings import LOCATION_KEYS, Arango, Spline
 
 _CONNECTION = "arangodb_default"
 _PORT = 8529
@@ -95,5 +95,12 @@ def _observed(spline: Spline, since: int, labels: Sequence[str]) -> list[Observe
 
 
 SUPPORT = AirflowSupport(
-    _CONNECTION, ("applications", "labels"), connect, _database, _awaited, _missing, _observed
+    _CONNECTION,
+    LOCATION_KEYS,
+    connect,
+    ("applications", "labels"),
+    _database,
+    _awaited,
+    _missing,
+    _observed,
 )

@@ -14,15 +14,18 @@ from lineage_merge.model.errors import (
 )
 from lineage_merge.sources.discovery import (
     Discovered,
+    InitOption,
     Prompt,
+    Sample,
     SourceDiscovery,
     SourceInput,
     file_name,
+    files_option,
     folder_of,
     is_below,
     parent,
 )
-from lineage_merge.sources.spline import export
+from lineage_merge.sources.spline.settings import Spline
 
 _MAX_NOTES = 5
 _LOGIN = ("database", "username", "password_env")
@@ -30,6 +33,51 @@ _LOGIN = ("database", "username", "password_env")
 
 class SplineDiscovery(SourceDiscovery):
     """Files of the agent are only used without an export: they are of the same runs."""
+
+    options = (
+        InitOption(
+            "--spline-export",
+            "export",
+            "folder of an export of Spline's database",
+            "Spline export",
+            is_rare=False,
+        ),
+        InitOption("--spline-arango", "arango", "address of Spline's ArangoDB", metavar="URL", is_rare=False),
+        InitOption("--spline-database", "database", "its database  [default: spline]", metavar="NAME"),
+        InitOption("--spline-username", "username", "its user  [default: root]", metavar="NAME"),
+        InitOption(
+            "--spline-password-env",
+            "password_env",
+            "environment variable with its password",
+            metavar="VAR",
+        ),
+        files_option("--spline-agent", "agent", "files of Spline's agent"),
+    )
+    line_key = "agent"
+    job_word = "application"
+    selected_by = "applications"
+    has_version = True
+    how_to_create = (
+        "export Spline's database with arangoexport --type jsonl, one file per collection, into this folder"
+    )
+
+    def has_documents(self, file: StoredFile) -> bool:
+        """Return whether the first lines of a file contain messages of an agent. Raises `SourceError`."""
+        from lineage_merge.sources.spline import inspection
+
+        return inspection.first_message_is(file, of_listener=False)
+
+    def version(self, settings: Spline) -> str:
+        """Return the version of the database, several of several exports; "" for files of agents."""
+        from lineage_merge.sources.spline import inspection
+
+        return inspection.version(settings)
+
+    def sample(self, settings: Spline) -> Sample | None:
+        """Return jobs and datasets of a database, or of the first documents of an export."""
+        from lineage_merge.sources.spline import inspection
+
+        return inspection.sample(settings)
 
     def named(self, given: Mapping[str, Any]) -> SourceInput | None:
         """Return the named export, database or files of agents; only one of them can be read."""
@@ -110,6 +158,8 @@ def _export(folders: Sequence[str]) -> tuple[str, list[str]]:
     Databases in one folder are one export. Of several such folders it is the one with most databases, the
     last by name if several have as many: names are often dates.
     """
+    from lineage_merge.sources.spline import export
+
     by_parent = grouped((folder_of(folder), folder) for folder in folders)
     ordered = sorted(by_parent, key=lambda parent: (len(by_parent[parent]), parent), reverse=True)
     candidates = [parent for parent in ordered if len(by_parent[parent]) > 1]

@@ -34,7 +34,7 @@ from lineage_merge.sources.diagnosis import (
     warning,
 )
 from lineage_merge.sources.runs.future_times import AHEAD, FIX
-from lineage_merge.sources.spline import arango, arango_queries, export, source
+from lineage_merge.sources.spline import arango, arango_queries, export, settings
 from lineage_merge.sources.spline.agent.messages import check_message, event_times, messages
 from lineage_merge.sources.spline.arango import ArangoDatabase
 from lineage_merge.sources.spline.database_state import (
@@ -298,7 +298,7 @@ def _broken(parts: list[export.Part]) -> Iterator[Problem]:
 def _examine_agent(spline: Spline) -> Iterator[Diagnosis]:
     """Check the files of each location, and the last one for a plan or an event."""
     return examine_lines(
-        AGENT, "spline.agent", spline.agent, _inspect, _DISPATCHER, source.AGENT, times_of=_event_times
+        AGENT, "spline.agent", spline.agent, _inspect, _DISPATCHER, settings.AGENT, times_of=_event_times
     )
 
 

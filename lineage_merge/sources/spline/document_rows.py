@@ -9,10 +9,10 @@ from typing import NamedTuple
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import Count, Element, JobKey, Problem, Reference
 from lineage_merge.model.records import Record
+from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_local import Datasets, mark
 from lineage_merge.sources.runs.run_selection import SelectedPlan
-from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.database_state import EVERYTHING, Snapshot
 from lineage_merge.sources.spline.documents import Document, Plan, duration_ns, rejected

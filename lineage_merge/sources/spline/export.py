@@ -19,7 +19,7 @@ from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.sources import line_files
 from lineage_merge.sources.spline.database_state import VERSIONS, Versions, versions
 from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document, parse, rejected
-from lineage_merge.sources.spline.source import EXPORT
+from lineage_merge.sources.spline.settings import EXPORT
 
 # operation.json, operation.jsonl.gz, and arangodump's operation_<hash>.data.json.gz
 _FILE = re.compile(

@@ -11,13 +11,12 @@ from typing import Any
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources import line_files
-from lineage_merge.sources.source import Sample
+from lineage_merge.sources.discovery import Sample
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.agent.messages import Message, messages
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.naming import application
-from lineage_merge.sources.spline.settings import Arango, Spline
-from lineage_merge.sources.spline.source import is_of_listener
+from lineage_merge.sources.spline.settings import Arango, Spline, is_of_listener
 
 # Average size of a document in the server's responses, in captured databases of Spline 1.0; documents of 0.7
 # are 40 bytes smaller.
@@ -66,11 +65,6 @@ def size(spline: Spline) -> int | None:
     if spline.agent:
         return line_files.stored_bytes(line_files.find(spline.agent))
     return line_files.stored_bytes(part.slice for part in export.find(spline.export))
-
-
-def has_messages(file: StoredFile) -> bool:
-    """Return whether the first lines of a file contain messages of an agent. Raises `SourceError`."""
-    return first_message_is(file, of_listener=False)
 
 
 def first_message_is(file: StoredFile, *, of_listener: bool) -> bool:

@@ -16,13 +16,13 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.records import Record
 from lineage_merge.model.times import latest_credible
+from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.future_times import future_problems
 from lineage_merge.sources.runs.jobs import job_records
 from lineage_merge.sources.runs.run_local import Datasets, own_sources
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
-from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.spline.document_rows import Context, TranslatedPlan
 from lineage_merge.sources.spline.labels import Label
 from lineage_merge.sources.spline.naming import application

@@ -14,10 +14,10 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
 from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
+from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels, RowLevelPlan
-from lineage_merge.sources.source import Resolver
 from lineage_merge.sources.spline import export, labels
 from lineage_merge.sources.spline.agent.reader import agent_input
 from lineage_merge.sources.spline.database_state import OPEN, VERSIONS, Snapshot, newest

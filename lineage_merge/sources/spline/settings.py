@@ -1,8 +1,9 @@
-"""The ``spline`` configuration section: where documents are read from, and which are selected."""
+"""The ``spline`` configuration section, and the kinds of documents that are read."""
 
 import fnmatch
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from lineage_merge.config.section import locations
 from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
+from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.settings import RunSelection, run_selection
 
 # Keys that say where documents are read from.
@@ -117,3 +119,35 @@ def _arango(settings: Mapping[str, Any]) -> Arango:
 def _label(value: Any) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [value]
     return tuple(text if isinstance(text, str) else json.dumps(text) for text in values)
+
+
+# The agent that our own listener names.
+LISTENER = "lineage-merge"
+
+
+def is_of_listener(body: object) -> bool:
+    """Return whether a plan is one of our own listener (`lineage_merge.capture.install`)."""
+    agent = body.get("agentInfo") if isinstance(body, dict) else None
+    return isinstance(agent, dict) and agent.get("name") == LISTENER
+
+
+EXPORT = Kind(
+    "documents of Spline's database",
+    "give the folder of the collections as spline.export",
+    (("_key", "_id"), ("_key", "_belongsTo"), ("_key", "_rev")),
+)
+AGENT = Kind(
+    "messages of a Spline agent",
+    "give them as spline.agent",
+    (("planId", "timestamp"), ("executionPlan", "executionEvent"), ("id", "operations")),
+    lambda document: (
+        isinstance(document, list)
+        and len(document) > 1
+        and document[0] in ("plan", "event")
+        and not is_of_listener(document[1])
+    ),
+    re.compile(
+        r"Execution(?:Plan|Event) \(apiVersion"
+        rf'|\[\s*"(?:plan|event)"\s*,\s*(?!\{{"agentInfo":\{{"name":"{LISTENER}")[\[{{]'
+    ),
+)

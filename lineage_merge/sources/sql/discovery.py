@@ -8,6 +8,7 @@ from typing import Any
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.sources.discovery import (
     Discovered,
+    InitOption,
     SourceDiscovery,
     SourceInput,
     file_name,
@@ -22,6 +23,12 @@ _MAX_NOTES = 5
 
 class SqlDiscovery(SourceDiscovery):
     """SQL files have a dialect, and the namespace of its platform."""
+
+    options = (
+        InitOption("--sql", "path", "folder of SQL files", "SQL files", is_repeatable=True),
+        InitOption("--sql-dialect", "dialect", "their dialect", metavar="NAME", default="spark"),
+    )
+    is_list = True
 
     def named(self, given: Mapping[str, Any]) -> SourceInput | None:
         """Return the named folders, with their dialect."""

@@ -13,7 +13,7 @@ from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Count, Element
 from lineage_merge.model.records import Record
-from lineage_merge.sources.source import Resolver
+from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText
 from lineage_merge.sources.sql.names import NamedTables

@@ -1,5 +1,6 @@
-"""The ``sql`` configuration section: one entry per folder of files."""
+"""The ``sql`` configuration section, one entry per folder of files, and the kind of document."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ from lineage_merge.config.section import locations, namespace
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import ConfigError, ErrorCollector
 from lineage_merge.naming import fixed_namespace, namespace_form
+from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.settings import NamespaceSetting
 
 # Their tables are in Spark's catalog, unless a namespace is set.
@@ -99,3 +101,10 @@ def project_of(path: str) -> str:
         return (folder.parent if folder.is_file() else folder).name or "sql"
     except (OSError, ValueError, RuntimeError):  # invalid path, which is reported when it is read
         return path.rstrip("/").rpartition("/")[2] or "sql"
+
+
+STATEMENTS = Kind(
+    "a SQL file",
+    "give its folder as sql[].path",
+    pattern=re.compile(r"(?i)\A(?:\s|--[^\n]*\n)*(?:select|insert|create|with|merge|use)\s"),
+)

@@ -1,33 +1,60 @@
-"""Declaration of the SQL file source."""
+"""The source of SQL files."""
 
-import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
-from lineage_merge.sources.source import InitOption, Kind, Source
-from lineage_merge.sources.sql.settings import namespaces, parse
+from lineage_merge.sources.settings import NamespaceSetting
+from lineage_merge.sources.source import Source
+from lineage_merge.sources.sql import settings as section
+from lineage_merge.sources.sql.settings import STATEMENTS, SqlFiles
 
-SQL = Source(
-    "SQL files",
-    "sql",
-    "lineage_merge.sources.sql",
-    parse,
-    "lineage_merge.sources.sql.reader:read_sql",
-    size="lineage_merge.sources.sql.files:size",
-    paths=("path", "schema"),
-    preflight="lineage_merge.sources.sql.files:preflight",
-    files=lambda folders: [path for folder in folders for path in (folder.path, *folder.schema)],
-    namespaces=namespaces,
-    by_project=True,
-    job_types=("sql",),
-    kinds=(
-        Kind(
-            "a SQL file",
-            "give its folder as sql[].path",
-            pattern=re.compile(r"(?i)\A(?:\s|--[^\n]*\n)*(?:select|insert|create|with|merge|use)\s"),
-        ),
-    ),
-    options=(
-        InitOption("--sql", "path", "folder of SQL files", "SQL files", is_repeatable=True),
-        InitOption("--sql-dialect", "dialect", "their dialect", metavar="NAME", default="spark"),
-    ),
-    discovery="lineage_merge.sources.sql.discovery:SqlDiscovery",
-)
+if TYPE_CHECKING:
+    from lineage_merge.config import Config
+    from lineage_merge.infra.engine.rows import Engine, Rows
+    from lineage_merge.model.records import Record
+    from lineage_merge.sources.discovery import SourceDiscovery
+    from lineage_merge.sources.resolver import Resolver
+
+Folders = tuple[SqlFiles, ...]
+
+
+class SqlSource(Source[Folders]):
+    """Reads the statements of folders of SQL files."""
+
+    name, key = "SQL files", "sql"
+    paths = ("path", "schema")
+    kinds = (STATEMENTS,)
+    job_types = ("sql",)
+    by_project = True
+
+    def parse(self, settings: Sequence[Any]) -> Folders:
+        return section.parse(settings)
+
+    def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
+        from lineage_merge.sources.sql.reader import read_sql
+
+        return read_sql(engine, config, resolver)
+
+    def files(self, settings: Folders) -> Iterable[str]:
+        return [path for folder in settings for path in (folder.path, *folder.schema)]
+
+    def size(self, settings: Folders) -> int | None:
+        from lineage_merge.sources.sql import files
+
+        return files.size(settings)
+
+    def preflight(self, settings: Folders) -> None:
+        from lineage_merge.sources.sql import files
+
+        files.preflight(settings)
+
+    def namespaces(self, settings: Folders) -> Iterable[NamespaceSetting]:
+        return section.namespaces(settings)
+
+    def discovery(self) -> "SourceDiscovery":
+        from lineage_merge.sources.sql.discovery import SqlDiscovery
+
+        return SqlDiscovery()
+
+
+SQL = SqlSource()

@@ -9,7 +9,7 @@ from lineage_merge.infra.redaction import MASK, holds_encryption, names_secret, 
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.version import __version__
 from lineage_merge.sources.spline.agent.messages import array_line
-from lineage_merge.sources.spline.source import LISTENER
+from lineage_merge.sources.spline.settings import LISTENER
 from lineage_merge.spark_capture.listener.facts import Application
 from lineage_merge.spark_capture.listener.nested_writes import Write
 from lineage_merge.spark_capture.write_documents import WriteDocument

@@ -19,7 +19,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.glue import client, reader
 from lineage_merge.sources.glue.client import LfTags
 from lineage_merge.sources.glue.reader import database_entries, read_glue
-from lineage_merge.sources.glue.source import GlueCatalog
+from lineage_merge.sources.glue.settings import GlueCatalog
 from tests.record_reading import problems_of, records_of
 from tests.s3_fixtures import S3
 from tests.spline_documents import Read, SplineDatabase

@@ -15,7 +15,7 @@ from lineage_merge.model.elements import (
     Reference,
 )
 from lineage_merge.sources.glue.client import parse
-from lineage_merge.sources.glue.source import GlueCatalog
+from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.glue.translator import translate
 
 CATALOG = GlueCatalog("us-east-1", "111122223333")

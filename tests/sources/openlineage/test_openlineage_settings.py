@@ -13,7 +13,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.doctor import machine
 from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources.diagnosis import Diagnosis
-from lineage_merge.sources.openlineage.source import OpenLineage
+from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.settings import Runs
 from tests.doctor.diagnosing import examine
 from tests.s3_fixtures import S3

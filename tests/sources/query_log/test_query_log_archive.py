@@ -26,7 +26,6 @@ from lineage_merge.sources.query_log.archive_layout import (
 from lineage_merge.sources.query_log.discovery import QueryLogDiscovery
 from lineage_merge.sources.query_log.redshift_views import HISTORY, TRANSACTIONS
 from lineage_merge.sources.query_log.settings import QueryLog, parse
-from lineage_merge.sources.query_log.source import QUERY_LOG
 from tests.command_line import in_process
 from tests.s3_fixtures import S3
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_entries, read_log
@@ -486,7 +485,7 @@ def test_init_finds_an_archive(clusters: Clusters) -> None:
     written(at(2, 9))
     files = storage.list_files(ARCHIVE)
 
-    discovery = QueryLogDiscovery(QUERY_LOG)
+    discovery = QueryLogDiscovery()
     found = discovery.search(files, [])
 
     assert found.input is not None

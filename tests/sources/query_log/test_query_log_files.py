@@ -14,7 +14,6 @@ from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources.query_log import doctor
 from lineage_merge.sources.query_log.discovery import QueryLogDiscovery
 from lineage_merge.sources.query_log.settings import parse
-from lineage_merge.sources.query_log.source import QUERY_LOG
 from tests.s3_fixtures import S3
 from tests.sources.query_log.log_reading import NAMESPACE, read_entries, read_log
 from tests.sources.query_log.redshift_history import History
@@ -160,7 +159,7 @@ def test_init_finds_an_export(tmp_path: Path) -> None:
     history = History()
     history.session(1).run("insert into mart.t (a) select b from raw.s")
     files = find_files(str(history.write(tmp_path / "exports")))
-    discovery = QueryLogDiscovery(QUERY_LOG)
+    discovery = QueryLogDiscovery()
 
     found = discovery.search(files, files).input
 

@@ -19,10 +19,10 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.model.times import latest_credible
 from lineage_merge.sources import line_files
+from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow, largest
 from lineage_merge.sources.runs.run_selection import PlanKey, PlanLabels
-from lineage_merge.sources.source import Kind
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.agent.api_1_0 import is_1_0
 from lineage_merge.sources.spline.agent.messages import (
@@ -44,7 +44,7 @@ from lineage_merge.sources.spline.documents import Document, assemble, read, rej
 from lineage_merge.sources.spline.key_filter import KeyFilter, share_filter
 from lineage_merge.sources.spline.labels import Label
 from lineage_merge.sources.spline.plan_selection import PlanInput, SelectedPlans, names_of
-from lineage_merge.sources.spline.source import AGENT
+from lineage_merge.sources.spline.settings import AGENT
 from lineage_merge.sources.unmatched_patterns import Names
 
 

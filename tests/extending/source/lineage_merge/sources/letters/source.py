@@ -1,42 +1,46 @@
-"""Declaration of the letters source, and its settings."""
+"""The letters source: lines such as ``copier: a -> b``."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from lineage_merge.sources.source import Kind, LineFiles, Source, files_option
+from lineage_merge.model.elements import Element, Feeds, Job, JobKey, Problem, Reference, Writes
+from lineage_merge.sources.airflow_support import AirflowSupport, ConnectionSettings
+from lineage_merge.sources.kinds import Kind
+from lineage_merge.sources.line_source import LineSource
 
 
-@dataclass(frozen=True, slots=True)
-class Letters:
-    """The settings: a file of lines."""
+class LettersSource(LineSource[str]):
+    """Reads letters; its settings are the location of the file."""
 
-    file: str
+    name, key = "Letters", "letters"
+    line_key, flag, paths = "file", "--letters", ("file",)
+    kinds = (Kind("letters", "give them as letters.file", pattern=re.compile(r"(?m)^\w+: \w+ -> \w+$")),)
+    remedy = "write lines such as copier: a -> b"
+
+    def parse(self, settings: Any) -> str:
+        return str(settings["file"])
+
+    def files(self, settings: str) -> Iterable[str]:
+        return (settings,)
+
+    def translate(self, line: str, location: str) -> Iterator[Element]:
+        """Yield the elements of ``copier: a -> b``: the job copier feeds b from a."""
+        name, colon, flow = line.partition(": ")
+        source, arrow, target = flow.partition(" -> ")
+        if not (colon and arrow):
+            yield Problem("rejected", location, "", "must be job: source -> target")
+            return
+        job = JobKey("letters", name)
+        read, written = (Reference("letters://post", end.strip()) for end in (source, target))
+        yield from (Job(job), Feeds(job, read, written), Writes(job, written))
+
+    def airflow(self) -> AirflowSupport:
+        return AirflowSupport("letters_default", ("file",), connect=_connect)
 
 
-def parse(settings: Mapping[str, Any]) -> Letters:
-    """Return the settings of a section that fits the schema."""
-    return Letters(**settings)
+def _connect(connection: Any, *, here: bool) -> ConnectionSettings:
+    return ConnectionSettings({"letters.file": connection.host}, {})
 
 
-LINES = Kind("letters", "give them as letters.file", pattern=re.compile(r"(?m)^\w+: \w+ -> \w+$"))
-
-LETTERS = Source(
-    "Letters",
-    "letters",
-    "lineage_merge.sources.letters",
-    parse,
-    "lineage_merge.sources.letters.reader:read_letters",
-    size="lineage_merge.sources.letters.reader:size",
-    paths=("file",),
-    preflight="lineage_merge.sources.letters.reader:preflight",
-    checks="lineage_merge.sources.letters.doctor:CHECKS",
-    files=lambda letters: [letters.file],
-    kinds=(LINES,),
-    options=(files_option("--letters", "file", "letters"),),
-    line_files=LineFiles("file", "lineage_merge.sources.letters.doctor:has_letters"),
-    job_word="copier",
-    location_keys=("file",),
-    airflow="lineage_merge.sources.letters.doctor:SUPPORT",
-)
+LETTERS = LettersSource()
