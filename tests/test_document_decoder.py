@@ -14,6 +14,7 @@ import pytest
 from lineage_merge.infra.document_decoder import DocumentDecoder, loads
 from lineage_merge.infra.json_schema import Checker, SchemaError
 from lineage_merge.model.elements import JobKey, Problem
+from lineage_merge.naming.spark import JOB_TYPE
 from lineage_merge.sources.spline.database_state import Snapshot
 from lineage_merge.sources.spline.documents import (
     COLLECTIONS,
@@ -25,7 +26,7 @@ from lineage_merge.sources.spline.documents import (
 )
 from lineage_merge.sources.spline.labels import pairs
 from lineage_merge.sources.spline.operation_chain import operations
-from lineage_merge.sources.spline.translator import JOB_TYPE, translate
+from lineage_merge.sources.spline.translator import translate
 from tests import drawing
 from tests.fuzz import mutation
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 
-from lineage_merge.sources.spline.translator import JOB_TYPE
+from lineage_merge.naming.spark import JOB_TYPE
 
 
 class Owner(NamedTuple):

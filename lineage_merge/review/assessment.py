@@ -6,6 +6,7 @@ from dataclasses import replace
 from lineage_merge.graph_format.elements import Edge, Vertex, title_of_id
 from lineage_merge.graph_format.schema import SETS
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.naming.dbt import JOB_TYPE, project_of, unique_id_of
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.effects import Change
 from lineage_merge.questions.formats.describe import first_names
@@ -25,7 +26,6 @@ from lineage_merge.review.dbt_targets import with_places_of_base
 from lineage_merge.review.dbt_versions import DbtFile, DbtVersion, ReviewScope, changed_entries, version_of
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult, in_order
 from lineage_merge.review.graph_change import graph_change
-from lineage_merge.sources.dbt.jobs import JOB_TYPE, project_of, unique_id_of
 
 _MAX_SHOWN = 3
 

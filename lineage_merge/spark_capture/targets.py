@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.model.elements import Reference
+from lineage_merge.naming.spark import SESSION_CATALOG
 from lineage_merge.spark_capture.row_operations import RowOperationMode
 from lineage_merge.spark_capture.session import JvmSession
 
 # Placeholders for a DataFrame without a target, and for temporary views.
 DATAFRAME = "dataframe"
-SESSION_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from lineage_merge.exporters.graph_batches import DatasetLineage, DatasetSchema,
 from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
 from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.naming.dbt import unique_id_of
 from lineage_merge.questions.last_updates import LastUpdate
-from lineage_merge.sources.dbt.jobs import unique_id_of
 
 _SUBTYPES = {
     "file": "File",

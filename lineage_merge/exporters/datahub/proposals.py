@@ -28,8 +28,8 @@ from lineage_merge.exporters.graph_batches import (
     with_structures,
 )
 from lineage_merge.graph_format.elements import JOB, Vertex, values_of
+from lineage_merge.naming.dbt import unique_id_of
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.sources.dbt.jobs import unique_id_of
 
 Proposal = MetadataChangeProposalWrapper | MetadataChangeProposalClass
 

@@ -16,7 +16,7 @@ from lineage_merge.load.stored_elements import StoredVertex
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.times import is_later
-from lineage_merge.sources.dbt.jobs import JOB_TYPE, project_of
+from lineage_merge.naming.dbt import JOB_TYPE, project_of
 
 
 @dataclass(frozen=True, slots=True)

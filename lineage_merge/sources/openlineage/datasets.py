@@ -26,9 +26,8 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import trimmed
+from lineage_merge.naming.spark import CATALOG_RULE, SESSION_CATALOG
 from lineage_merge.sources.openlineage.documents import Document, sets_of, tags_of_columns
-from lineage_merge.sources.spline.naming import SESSION_CATALOG
-from lineage_merge.sources.spline.translator import CATALOG_RULE
 
 ICEBERG = "iceberg"
 _CHANGES = "/changes"

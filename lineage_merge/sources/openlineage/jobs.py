@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from lineage_merge.model.elements import JobKey
-from lineage_merge.sources.dbt.jobs import job_name
+from lineage_merge.naming.dbt import job_name
+from lineage_merge.naming.spark import application
 from lineage_merge.sources.json_values import as_mapping
 from lineage_merge.sources.openlineage.airflow_tasks import dag_run_of
 from lineage_merge.sources.openlineage.runs import Run
-from lineage_merge.sources.spline.naming import application
 
 _INTEGRATION = re.compile(r"integration/([a-z0-9_-]+)", re.IGNORECASE)
 # Suffixes that openlineage-dbt appends to a model's name, depending on the command.

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, cast
 
+from lineage_merge.naming.spark import SESSION_CATALOG
 from lineage_merge.sources.json_values import as_mapping
 from lineage_merge.sources.openlineage.documents import Document
 from lineage_merge.sources.openlineage.jobs import is_spark, own_name
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 from lineage_merge.sources.openlineage.statement_names import key_of, names_of
-from lineage_merge.sources.spline.naming import SESSION_CATALOG
 
 if TYPE_CHECKING:
     from lineage_merge.sources.openlineage.statements import Statement

@@ -26,9 +26,9 @@ from lineage_merge.column_lineage.sql.text import cut, reason
 from lineage_merge.column_lineage.transformations import lineage_elements
 from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
+from lineage_merge.naming.spark import SESSION_CATALOG
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.statement_names import DatasetNames, key_of
-from lineage_merge.sources.spline.naming import SESSION_CATALOG
 
 _SPARK = "spark"
 

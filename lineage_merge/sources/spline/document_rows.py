@@ -9,6 +9,7 @@ from typing import NamedTuple
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import Count, Element, JobKey, Problem, Reference
 from lineage_merge.model.records import Record
+from lineage_merge.naming.spark import JOB_TYPE, application
 from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_local import Datasets, mark
@@ -16,10 +17,9 @@ from lineage_merge.sources.runs.run_selection import SelectedPlan
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.database_state import EVERYTHING, Snapshot
 from lineage_merge.sources.spline.documents import Document, Plan, duration_ns, rejected
-from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.operation_chain import operations
 from lineage_merge.sources.spline.settings import Spline
-from lineage_merge.sources.spline.translator import JOB_TYPE, application_name, target, translate
+from lineage_merge.sources.spline.translator import application_name, target, translate
 
 
 @dataclass(frozen=True, slots=True)

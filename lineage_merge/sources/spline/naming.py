@@ -1,13 +1,11 @@
-"""Interpretation of Spline's application and table names."""
+"""Interpretation of Spline's table names."""
 
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from lineage_merge.column_lineage.table_parts import TablePart, part_of_name, part_of_path
-
-# Glue's agent names an application after the job and its run, unless the script sets a name.
-_GLUE = re.compile(r"^nativespark-(?P<job>.+)-(?P<run>jr_[0-9a-f]{8,}(?:_attempt_\d+)?)$")
+from lineage_merge.naming.spark import SESSION_CATALOG
 
 # `params.table` as text: Spark's CatalogTable.toString.
 _TEXT_FIELD = re.compile(r"^[ \t]*(Catalog|Database|Table|Type):[ \t]*(.+?)[ \t]*$", re.MULTILINE)
@@ -16,22 +14,8 @@ _QUOTED_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 # Parameters that only operations have that create or replace a table.
 _OF_CREATION = frozenset({"ignoreIfExists", "orCreate"})
 
-SESSION_CATALOG = "spark_catalog"
 # The database of Spark's global temporary views.
 _TEMPORARY = "global_temp"
-
-
-class Application(NamedTuple):
-    """A Spark application's job name, and Glue's run id if the name contains one."""
-
-    job: str
-    run_id: str = ""
-
-
-def application(name: str) -> Application:
-    """Split ``nativespark-sales-jr_0123abcd`` into the job ``sales`` and the run ``jr_0123abcd``."""
-    match = _GLUE.match(name)
-    return Application(match["job"], match["run"]) if match else Application(name)
 
 
 class CatalogTable(NamedTuple):

@@ -5,12 +5,12 @@ For merging jobs that no DAG merges itself. Needs no Spark.
 
 from collections.abc import Sequence
 
+from lineage_merge.naming.spark import application
 from lineage_merge.sources.airflow_support import ObservedJob
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.arango import database
 from lineage_merge.sources.spline.arango_queries import LABELS_OF_PLANS, by_request
 from lineage_merge.sources.spline.database_state import COMMITTED
-from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.settings import Arango
 
 _WRITES = (

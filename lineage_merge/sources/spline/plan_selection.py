@@ -16,6 +16,7 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.records import Record
 from lineage_merge.model.times import latest_credible
+from lineage_merge.naming.spark import application
 from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
@@ -25,7 +26,6 @@ from lineage_merge.sources.runs.run_local import Datasets, own_sources
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
 from lineage_merge.sources.spline.document_rows import Context, TranslatedPlan
 from lineage_merge.sources.spline.labels import Label
-from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.unmatched_selection import unmatched_applications, unmatched_labels
 from lineage_merge.sources.unmatched_patterns import Names
 

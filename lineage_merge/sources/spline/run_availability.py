@@ -10,9 +10,9 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
+from lineage_merge.naming.spark import application
 from lineage_merge.sources.spline.arango import database
 from lineage_merge.sources.spline.database_state import COMMITTED
-from lineage_merge.sources.spline.naming import application
 from lineage_merge.sources.spline.settings import Arango
 
 

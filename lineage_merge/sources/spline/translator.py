@@ -20,19 +20,18 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.model.errors import NamingError
+from lineage_merge.naming.spark import CATALOG_RULE, JOB_TYPE, application
 from lineage_merge.sources.spline import jdbc_queries, labels
 from lineage_merge.sources.spline.column_elements import column_elements, read_columns
 from lineage_merge.sources.spline.documents import Document, Plan, write_mode
-from lineage_merge.sources.spline.naming import CatalogTable, application, catalog_table
+from lineage_merge.sources.spline.naming import CatalogTable, catalog_table
 from lineage_merge.sources.spline.operation_chain import operation_chains
 from lineage_merge.sources.spline.subqueries import plan_texts, relations, temporary_views
 
 if TYPE_CHECKING:
     from lineage_merge.sources.spline.pushed_queries import PushedQuery
 
-JOB_TYPE = "spark"
 # Name of the rule on vertices and in reports: a catalog's table and its path are one dataset.
-CATALOG_RULE = "catalog-table"
 # Kinds of the problems that the listener puts into a plan.
 _OF_LISTENER = ("not-joined", "no-columns", "notice")
 
