@@ -66,7 +66,7 @@ def test_settings_need_files(tmp_path: Path) -> None:
         CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "capture": {"lookback": 3}})
 
 
-def test_its_files_are_told_apart_from_those_of_the_agent(folder: Path, data: Path) -> None:  # style: allow
+def test_its_files_are_told_apart_from_those_of_the_agent(folder: Path, data: Path) -> None:
     (file,) = folder.iterdir()
     own = StoredFile(str(file), file.stat().st_size)
     of_agent = data / "agent" / "http_probe_1_2.jsonl"

@@ -258,7 +258,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A PostgreSQL server without a network; the folder of its socket."""
     binaries = _BINARIES[-1].parent
     folder = Path("/tmp") / f"lineage-merge-pg-{os.getpid()}"  # a socket's path has 107 characters
-    user = "nobody" if os.geteuid() == 0 else None  # not as root  # style: allow
+    user = "nobody" if os.geteuid() == 0 else None  # not as root
     folder.mkdir(mode=0o700)
     if user:
         os.chown(folder, pwd.getpwnam(user).pw_uid, -1)
