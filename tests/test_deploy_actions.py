@@ -20,9 +20,9 @@ from lineage_merge.history.moments import parse_moment
 from lineage_merge.infra import storage
 from lineage_merge.orchestration import preflight, publish
 from lineage_merge.questions.past import as_of
-from lineage_merge.sources.query_log import archive, data_api, redshift
+from lineage_merge.sources.query_log.logs import archive, data_api, redshift
+from lineage_merge.sources.query_log.logs.table_files import rows_of
 from lineage_merge.sources.query_log.settings import parse
-from lineage_merge.sources.query_log.table_files import rows_of
 from tests.history.made_history import MadeHistory
 from tests.iam_policy import Need, allows, needs
 from tests.made_merges import Made

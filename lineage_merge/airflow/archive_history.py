@@ -18,7 +18,7 @@ class ArchiveHistory(MergeOperator):
 
     def execute(self, context: Mapping[str, Any]) -> dict[str, list[str]]:
         """Write the archives; return the new intervals by warehouse."""
-        from lineage_merge.sources.query_log import archive
+        from lineage_merge.sources.query_log.logs import archive
 
         on_progress = without_repeats(self.log.info)
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, _ids):

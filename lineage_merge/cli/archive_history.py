@@ -43,7 +43,7 @@ def archive_history(
     """
     with handle_errors(), progress(quiet) as on_progress:
         config = settings.load(needs_scope=False)
-        from lineage_merge.sources.query_log import archive as archiving
+        from lineage_merge.sources.query_log.logs import archive as archiving
 
         logs = archiving.with_archive(
             config.sources.get("query_log") or (),

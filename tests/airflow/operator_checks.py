@@ -49,7 +49,7 @@ from lineage_merge.model.errors import (
 )
 from lineage_merge.orchestration import policy_check, stages
 from lineage_merge.sources.airflow_support import GlueRuns
-from lineage_merge.sources.query_log import archive
+from lineage_merge.sources.query_log.logs import archive
 from lineage_merge.sources.spline.airflow_support import SUPPORT
 from lineage_merge.sources.spline.settings import Arango, Spline
 

@@ -17,8 +17,8 @@ from lineage_merge.infra.embedded.process import free_port
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.graph_files import GRAPH_FILE_VARIABLE
 from lineage_merge.load.gremlin.connection import Endpoint, connect
-from lineage_merge.sources.query_log.archive_layout import MARKERS, parse_interval
-from lineage_merge.sources.query_log.redshift_views import HISTORY
+from lineage_merge.sources.query_log.logs.archive_layout import MARKERS, parse_interval
+from lineage_merge.sources.query_log.logs.redshift_views import HISTORY
 from tests.chaos.commands import Command
 from tests.chaos.servers import OF_RUNS, Servers
 from tests.graph_folder import write_folder

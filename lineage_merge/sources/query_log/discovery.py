@@ -16,7 +16,7 @@ from lineage_merge.sources.discovery import (
     locations_with,
 )
 from lineage_merge.sources.line_files import first_lines
-from lineage_merge.sources.query_log.archive_layout import is_marker
+from lineage_merge.sources.query_log.logs.archive_layout import is_marker
 from lineage_merge.sources.query_log.settings import STATEMENTS
 
 _FORMAT = {"format": "redshift"}
@@ -64,7 +64,7 @@ class QueryLogDiscovery(SourceDiscovery):
 
     def search(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> Discovered:
         """Return the folders above those of the views, or else those with files of statements."""
-        from lineage_merge.sources.query_log.redshift_views import HISTORY
+        from lineage_merge.sources.query_log.logs.redshift_views import HISTORY
 
         roots = {
             root
@@ -122,7 +122,7 @@ def has_statements(file: StoredFile) -> bool:
 
 def _root(location: str) -> str:
     """Return the folder that contains the folder of a view, "" if the file is in none."""
-    from lineage_merge.sources.query_log.redshift_views import VIEWS
+    from lineage_merge.sources.query_log.logs.redshift_views import VIEWS
 
     parts = location.split("/")
     for at in range(len(parts) - 2, 0, -1):

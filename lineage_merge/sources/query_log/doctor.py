@@ -18,10 +18,10 @@ from lineage_merge.sources.diagnosis import (
     ok,
     warning,
 )
-from lineage_merge.sources.query_log import archive, data_api, redshift
-from lineage_merge.sources.query_log.archive import GRANT
-from lineage_merge.sources.query_log.archive_layout import RETENTION
-from lineage_merge.sources.query_log.redshift_views import (
+from lineage_merge.sources.query_log.logs import archive, data_api, redshift
+from lineage_merge.sources.query_log.logs.archive import GRANT
+from lineage_merge.sources.query_log.logs.archive_layout import RETENTION
+from lineage_merge.sources.query_log.logs.redshift_views import (
     CATALOG_VIEWS,
     HISTORY,
     TRANSACTIONS,
@@ -29,10 +29,10 @@ from lineage_merge.sources.query_log.redshift_views import (
     MissingColumn,
     read_row,
 )
+from lineage_merge.sources.query_log.logs.statement_file import read_line
+from lineage_merge.sources.query_log.logs.table_files import rows_of
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.statement import LoggedStatement
-from lineage_merge.sources.query_log.statement_file import read_line
-from lineage_merge.sources.query_log.table_files import rows_of
+from lineage_merge.sources.query_log.statements.statement import LoggedStatement
 from lineage_merge.sources.sql.files import check_dialect
 
 LOG = "query log"
@@ -64,7 +64,7 @@ def _of_log(log: QueryLog) -> Iterator[Diagnosis]:
         yield from _of_archive(log, datetime.now(UTC))
         yield from _views(log)
     elif log.format == "athena":
-        from lineage_merge.sources.query_log import athena
+        from lineage_merge.sources.query_log.logs import athena
 
         yield ok(LOG, f"{log}: {athena.number_of_executions(log)} recent executions are readable")
     else:

@@ -16,20 +16,26 @@ from lineage_merge.model.errors import SourceError
 from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
 from lineage_merge.sources.dbt.reader import model_jobs
-from lineage_merge.sources.query_log import redshift
-from lineage_merge.sources.query_log.catalog import Catalog, ExternalTable, catalog_of
-from lineage_merge.sources.query_log.dbt_jobs import DbtJobs, dbt_jobs_of
-from lineage_merge.sources.query_log.facts import creates_view, facts_of
-from lineage_merge.sources.query_log.interpretation import (
+from lineage_merge.sources.query_log.lineage.dbt_jobs import DbtJobs, dbt_jobs_of
+from lineage_merge.sources.query_log.lineage.interpretation import (
     Warehouse,
     created_location,
     elements,
     interpret,
     job_name,
 )
-from lineage_merge.sources.query_log.job_elements import JobName, job_elements
-from lineage_merge.sources.query_log.job_runs import merge_runs
-from lineage_merge.sources.query_log.log_rows import (
+from lineage_merge.sources.query_log.lineage.job_elements import JobName, job_elements
+from lineage_merge.sources.query_log.lineage.manifests import read_manifest
+from lineage_merge.sources.query_log.lineage.usage import (
+    DatasetUsage,
+    elements_of,
+    merge_usage,
+    reads_of,
+    usage_of,
+)
+from lineage_merge.sources.query_log.lineage.view_units import outdated_views, view_units
+from lineage_merge.sources.query_log.logs import redshift
+from lineage_merge.sources.query_log.logs.log_rows import (
     CATALOG,
     EXTENT,
     KINDS,
@@ -42,29 +48,27 @@ from lineage_merge.sources.query_log.log_rows import (
     of_kind,
     started_of,
 )
-from lineage_merge.sources.query_log.manifests import read_manifest
-from lineage_merge.sources.query_log.reads import CountedReads, ReadKey, Reads, merge_reads
-from lineage_merge.sources.query_log.renames import renames_of
-from lineage_merge.sources.query_log.session_rows import (
+from lineage_merge.sources.query_log.logs.statement_file import read_line
+from lineage_merge.sources.query_log.logs.users import Users, users_of
+from lineage_merge.sources.query_log.settings import QueryLog, by_warehouse
+from lineage_merge.sources.query_log.statements.catalog import Catalog, ExternalTable, catalog_of
+from lineage_merge.sources.query_log.statements.facts import creates_view, facts_of
+from lineage_merge.sources.query_log.statements.job_runs import merge_runs
+from lineage_merge.sources.query_log.statements.reads import CountedReads, ReadKey, Reads, merge_reads
+from lineage_merge.sources.query_log.statements.renames import renames_of
+from lineage_merge.sources.query_log.statements.session_rows import (
     CountedUnit,
     NamedRuns,
     renames_of_sessions,
     session_rows,
     sum_units,
 )
-from lineage_merge.sources.query_log.session_steps import SessionSettings
-from lineage_merge.sources.query_log.settings import QueryLog, by_warehouse
-from lineage_merge.sources.query_log.statement_file import read_line
-from lineage_merge.sources.query_log.unread_statements import UnreadStatement, add_unread, unread_problems
-from lineage_merge.sources.query_log.usage import (
-    DatasetUsage,
-    elements_of,
-    merge_usage,
-    reads_of,
-    usage_of,
+from lineage_merge.sources.query_log.statements.session_steps import SessionSettings
+from lineage_merge.sources.query_log.statements.unread_statements import (
+    UnreadStatement,
+    add_unread,
+    unread_problems,
 )
-from lineage_merge.sources.query_log.users import Users, users_of
-from lineage_merge.sources.query_log.view_units import outdated_views, view_units
 from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs.events import largest, smallest
 from lineage_merge.sources.runs.future_times import future_problem
@@ -111,7 +115,7 @@ def open_logs(engine: Engine, logs: Sequence[QueryLog], users: Users) -> LogRows
     if first.format == "statements":
         return _statement_files(engine, first, users)
     if first.format == "athena":
-        from lineage_merge.sources.query_log import athena
+        from lineage_merge.sources.query_log.logs import athena
 
         return athena.read(engine, first, users)
     return redshift.assemble([_view_rows(engine, log) for log in logs], first.dialect, users)
@@ -120,7 +124,7 @@ def open_logs(engine: Engine, logs: Sequence[QueryLog], users: Users) -> LogRows
 def _view_rows(engine: Engine, log: QueryLog) -> redshift.ViewRows:
     if log.path:
         return redshift.read_files(engine, log)
-    from lineage_merge.sources.query_log import data_api
+    from lineage_merge.sources.query_log.logs import data_api
 
     return data_api.read(engine, log)
 

@@ -13,7 +13,7 @@ import pytest
 from moto.core.exceptions import JsonRESTError
 from moto.redshiftdata import models
 
-from lineage_merge.sources.query_log import data_api
+from lineage_merge.sources.query_log.logs import data_api
 from tests.s3_fixtures import S3
 from tests.sources.query_log.redshift_history import History
 

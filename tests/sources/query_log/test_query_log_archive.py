@@ -15,16 +15,17 @@ from lineage_merge.infra import storage
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.model.errors import ConfigError, SourceDenied, SourceError, SourceMissing
-from lineage_merge.sources.query_log import archive, archive_layout, doctor, redshift
-from lineage_merge.sources.query_log.archive_layout import (
+from lineage_merge.sources.query_log import doctor
+from lineage_merge.sources.query_log.discovery import QueryLogDiscovery
+from lineage_merge.sources.query_log.logs import archive, archive_layout, redshift
+from lineage_merge.sources.query_log.logs.archive_layout import (
     Interval,
     due_intervals,
     gaps,
     parse_interval,
     recent_files,
 )
-from lineage_merge.sources.query_log.discovery import QueryLogDiscovery
-from lineage_merge.sources.query_log.redshift_views import HISTORY, TRANSACTIONS
+from lineage_merge.sources.query_log.logs.redshift_views import HISTORY, TRANSACTIONS
 from lineage_merge.sources.query_log.settings import QueryLog, parse
 from tests.command_line import in_process
 from tests.s3_fixtures import S3

@@ -9,8 +9,9 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.model.errors import ConfigError, SourceError
-from lineage_merge.sources.query_log import archive, archive_layout, data_api, doctor
-from lineage_merge.sources.query_log.redshift_views import HISTORY, TRANSACTIONS
+from lineage_merge.sources.query_log import doctor
+from lineage_merge.sources.query_log.logs import archive, archive_layout, data_api
+from lineage_merge.sources.query_log.logs.redshift_views import HISTORY, TRANSACTIONS
 from lineage_merge.sources.query_log.settings import QueryLog, parse
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_entries, read_log
 from tests.sources.query_log.redshift_standin import Cluster, Clusters

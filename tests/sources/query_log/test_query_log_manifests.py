@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lineage_merge.column_lineage.scripts.copying import json_paths
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.sources.query_log.manifests import urls_of
+from lineage_merge.sources.query_log.lineage.manifests import urls_of
 from tests.s3_fixtures import S3
 from tests.sources.query_log.log_reading import LogLineage, read_log
 from tests.sources.query_log.redshift_history import History

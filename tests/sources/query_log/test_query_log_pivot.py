@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.sources.query_log.templates import Templates, template_of
+from lineage_merge.sources.query_log.statements.templates import Templates, template_of
 from tests.sources.query_log.log_reading import LogLineage, read_log
 from tests.sources.query_log.redshift_history import History
 

@@ -2,10 +2,10 @@
 
 from itertools import count
 
-from lineage_merge.sources.query_log.session_steps import SessionSettings
-from lineage_merge.sources.query_log.sessions import SessionResult, read_session
-from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, Prepared
-from lineage_merge.sources.query_log.templates import template_of
+from lineage_merge.sources.query_log.statements.session_steps import SessionSettings
+from lineage_merge.sources.query_log.statements.sessions import SessionResult, read_session
+from lineage_merge.sources.query_log.statements.statement import LoggedStatement, Outcome, Prepared
+from lineage_merge.sources.query_log.statements.templates import template_of
 
 _IDS = count()
 SETTINGS = SessionSettings(("$user", "public"), {"ana": "ana"})

@@ -2,10 +2,10 @@
 
 import pytest
 
-from lineage_merge.sources.query_log.facts import facts_of
-from lineage_merge.sources.query_log.owners import Owner, owner_of
-from lineage_merge.sources.query_log.statement import Template
-from lineage_merge.sources.query_log.templates import Templates, template_of
+from lineage_merge.sources.query_log.statements.facts import facts_of
+from lineage_merge.sources.query_log.statements.owners import Owner, owner_of
+from lineage_merge.sources.query_log.statements.statement import Template
+from lineage_merge.sources.query_log.statements.templates import Templates, template_of
 
 
 def fingerprints(*texts: str) -> set[str]:

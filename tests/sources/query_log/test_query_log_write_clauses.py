@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.sources.query_log.facts import facts_of
-from lineage_merge.sources.query_log.templates import Templates, template_of
-from lineage_merge.sources.query_log.write_clauses import WriteClause, find_write
+from lineage_merge.sources.query_log.statements.facts import facts_of
+from lineage_merge.sources.query_log.statements.templates import Templates, template_of
+from lineage_merge.sources.query_log.statements.write_clauses import WriteClause, find_write
 from tests.sources.query_log.log_reading import LogLineage, read_log
 from tests.sources.query_log.test_query_log_sessions import units
 

@@ -7,8 +7,8 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.query_log.catalog import Catalog, TableName, folded, reference_of
-from lineage_merge.sources.query_log.reads import LocalTable
+from lineage_merge.sources.query_log.statements.catalog import Catalog, TableName, folded, reference_of
+from lineage_merge.sources.query_log.statements.reads import LocalTable
 
 # Begins the key of a table that is no dataset.
 NO_DATASET = "\0"

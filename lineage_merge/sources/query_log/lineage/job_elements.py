@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from lineage_merge.infra.engine.rows import Shared
 from lineage_merge.model.elements import Element, Job, JobKey, Problem, Scalar, SuccessfulRuns
-from lineage_merge.sources.query_log.dbt_jobs import DbtJobs
-from lineage_merge.sources.query_log.job_runs import Run
-from lineage_merge.sources.query_log.owners import DBT
-from lineage_merge.sources.query_log.session_rows import NamedRuns
+from lineage_merge.sources.query_log.lineage.dbt_jobs import DbtJobs
 from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.query_log.statements.job_runs import Run
+from lineage_merge.sources.query_log.statements.owners import DBT
+from lineage_merge.sources.query_log.statements.session_rows import NamedRuns
 
 
 class JobName(NamedTuple):

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from functools import partial
 
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
-from lineage_merge.sources.query_log import view_definitions
-from lineage_merge.sources.query_log.dbt_jobs import DbtJobs
-from lineage_merge.sources.query_log.facts import creates_view
-from lineage_merge.sources.query_log.interpretation import Warehouse, created_view
-from lineage_merge.sources.query_log.session_rows import CountedUnit
+from lineage_merge.sources.query_log.lineage.dbt_jobs import DbtJobs
+from lineage_merge.sources.query_log.lineage.interpretation import Warehouse, created_view
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.statement import Prepared
+from lineage_merge.sources.query_log.statements import view_definitions
+from lineage_merge.sources.query_log.statements.facts import creates_view
+from lineage_merge.sources.query_log.statements.session_rows import CountedUnit
+from lineage_merge.sources.query_log.statements.statement import Prepared
 
 
 def view_units(

@@ -21,11 +21,11 @@ from lineage_merge.model.elements import (
     Scalar,
     field_path,
 )
-from lineage_merge.sources.query_log.column_names import column_names
-from lineage_merge.sources.query_log.facts import query_of_cursor
-from lineage_merge.sources.query_log.interpretation import Warehouse, parsed_statements
-from lineage_merge.sources.query_log.names import NO_DATASET, LoggedTables
-from lineage_merge.sources.query_log.reads import CountedReads
+from lineage_merge.sources.query_log.lineage.column_names import column_names
+from lineage_merge.sources.query_log.lineage.interpretation import Warehouse, parsed_statements
+from lineage_merge.sources.query_log.lineage.names import NO_DATASET, LoggedTables
+from lineage_merge.sources.query_log.statements.facts import query_of_cursor
+from lineage_merge.sources.query_log.statements.reads import CountedReads
 
 
 class Usage(NamedTuple):

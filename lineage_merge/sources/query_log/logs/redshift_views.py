@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
-from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, microseconds
-from lineage_merge.sources.query_log.templates import MOVES_FILES, begins
-from lineage_merge.sources.query_log.view_definitions import ViewDefinition
+from lineage_merge.sources.query_log.statements.catalog import CatalogColumn, CatalogRow, ExternalTable
+from lineage_merge.sources.query_log.statements.statement import LoggedStatement, Outcome, microseconds
+from lineage_merge.sources.query_log.statements.templates import MOVES_FILES, begins
+from lineage_merge.sources.query_log.statements.view_definitions import ViewDefinition
 
 # The text in SYS_QUERY_HISTORY is cut at this length; SYS_QUERY_TEXT has pieces of it.
 TEXT_LENGTH = 4000

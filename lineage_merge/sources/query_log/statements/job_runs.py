@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.sources.query_log.owners import DBT
-from lineage_merge.sources.query_log.session_steps import Step
+from lineage_merge.sources.query_log.statements.owners import DBT
+from lineage_merge.sources.query_log.statements.session_steps import Step
 
 _DEFAULT_LABELS = frozenset({"", "default", "unset"})
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.statement import LoggedStatement
+from lineage_merge.sources.query_log.statements.statement import LoggedStatement
 
 OTHER = "other"
 _DIGITS = 12

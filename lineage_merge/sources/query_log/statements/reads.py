@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from lineage_merge.sources.query_log.catalog import TableName
+from lineage_merge.sources.query_log.statements.catalog import TableName
 
 _MS = 1000
 

@@ -7,8 +7,8 @@ from lineage_merge.column_lineage.scripts.shapes import Shape, Shapes
 from lineage_merge.column_lineage.scripts.writes import Write
 from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, DerivationStep, with_steps
 from lineage_merge.model.elements import FIELD
-from lineage_merge.sources.query_log.catalog import TableName
-from lineage_merge.sources.query_log.names import LoggedTables
+from lineage_merge.sources.query_log.lineage.names import LoggedTables
+from lineage_merge.sources.query_log.statements.catalog import TableName
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from lineage_merge.sources.query_log.redshift_views import DEFINITIONS, HISTORY, TRANSACTIONS
+from lineage_merge.sources.query_log.logs.redshift_views import DEFINITIONS, HISTORY, TRANSACTIONS
 
 
 class ViewSelect(NamedTuple):

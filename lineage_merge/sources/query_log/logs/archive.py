@@ -14,8 +14,8 @@ from pathlib import Path
 from lineage_merge.infra import storage
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import ConfigError, SourceDenied, SourceError, did_you_mean
-from lineage_merge.sources.query_log import data_api
-from lineage_merge.sources.query_log.archive_layout import (
+from lineage_merge.sources.query_log.logs import data_api
+from lineage_merge.sources.query_log.logs.archive_layout import (
     MARKERS,
     Interval,
     due_intervals,
@@ -24,9 +24,9 @@ from lineage_merge.sources.query_log.archive_layout import (
     latest_end,
     until,
 )
-from lineage_merge.sources.query_log.redshift_views import HISTORY, OWN_COMMENT
+from lineage_merge.sources.query_log.logs.redshift_views import HISTORY, OWN_COMMENT
+from lineage_merge.sources.query_log.logs.view_selects import VIEW_SELECTS, between
 from lineage_merge.sources.query_log.settings import QueryLog, archive_folder, check_archive
-from lineage_merge.sources.query_log.view_selects import VIEW_SELECTS, between
 
 GRANT = "grant role sys:monitor to the user, who otherwise sees only its own statements"
 _SNAPSHOT = "snapshot.jsonl.gz"

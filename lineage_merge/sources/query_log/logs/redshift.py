@@ -11,7 +11,7 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.model.times import epoch_ms
 from lineage_merge.naming import redact
-from lineage_merge.sources.query_log.archive_layout import (
+from lineage_merge.sources.query_log.logs.archive_layout import (
     Interval,
     complete_intervals,
     gaps,
@@ -21,7 +21,7 @@ from lineage_merge.sources.query_log.archive_layout import (
     recent_files,
     until,
 )
-from lineage_merge.sources.query_log.log_rows import (
+from lineage_merge.sources.query_log.logs.log_rows import (
     CATALOG,
     EXTENT,
     KINDS,
@@ -35,7 +35,7 @@ from lineage_merge.sources.query_log.log_rows import (
     of_kind,
     started_of,
 )
-from lineage_merge.sources.query_log.redshift_views import (
+from lineage_merge.sources.query_log.logs.redshift_views import (
     HISTORY,
     TRANSACTIONS,
     VIEWS,
@@ -46,11 +46,11 @@ from lineage_merge.sources.query_log.redshift_views import (
     read_row,
     with_outcome,
 )
+from lineage_merge.sources.query_log.logs.table_files import rows_of
+from lineage_merge.sources.query_log.logs.users import Users
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.statement import LoggedStatement, Prepared, microseconds
-from lineage_merge.sources.query_log.table_files import rows_of
-from lineage_merge.sources.query_log.users import Users
-from lineage_merge.sources.query_log.view_definitions import ViewDefinition, statement_of
+from lineage_merge.sources.query_log.statements.statement import LoggedStatement, Prepared, microseconds
+from lineage_merge.sources.query_log.statements.view_definitions import ViewDefinition, statement_of
 from lineage_merge.sources.runs.future_times import future_problem
 
 # Rows in memory, by the bytes of their text: those of a partition are grouped by transaction.

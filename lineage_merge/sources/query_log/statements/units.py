@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.sources.query_log.catalog import TableName
-from lineage_merge.sources.query_log.facts import Facts
-from lineage_merge.sources.query_log.job_runs import named_job
-from lineage_merge.sources.query_log.moved_files import datasets_of, unloaded_to
-from lineage_merge.sources.query_log.owners import DBT
-from lineage_merge.sources.query_log.reads import LocalTable, ReadKey, Reads, one_read
-from lineage_merge.sources.query_log.renames import Renames
-from lineage_merge.sources.query_log.session_steps import Step
+from lineage_merge.sources.query_log.statements.catalog import TableName
+from lineage_merge.sources.query_log.statements.facts import Facts
+from lineage_merge.sources.query_log.statements.job_runs import named_job
+from lineage_merge.sources.query_log.statements.moved_files import datasets_of, unloaded_to
+from lineage_merge.sources.query_log.statements.owners import DBT
+from lineage_merge.sources.query_log.statements.reads import LocalTable, ReadKey, Reads, one_read
+from lineage_merge.sources.query_log.statements.renames import Renames
+from lineage_merge.sources.query_log.statements.session_steps import Step
 
 # The job of units of dbt, whose lineage its own source has: they are not interpreted.
 OF_DBT = "\0"

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from lineage_merge.sources.query_log.write_clauses import NAME, PART, WriteClause, find_write
+from lineage_merge.sources.query_log.statements.write_clauses import NAME, PART, WriteClause, find_write
 
 _MAY_EXIST = re.compile(r"\bor\s+replace\b|\bif\s+not\s+exists\b|\bon\s+commit\s+drop\b", re.IGNORECASE)
 _EMPTY = re.compile(rf"(?:truncate(?:\s+table)?|delete(?:\s+from)?)\s+(?P<name>{NAME})\s*\Z", re.IGNORECASE)

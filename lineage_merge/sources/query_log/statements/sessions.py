@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from lineage_merge.sources.query_log.facts import facts_of
-from lineage_merge.sources.query_log.job_runs import Runs, runs_of
-from lineage_merge.sources.query_log.reads import ReadKey, Reads, counted
-from lineage_merge.sources.query_log.renames import Moment, Renames
-from lineage_merge.sources.query_log.session_steps import SessionSettings, Step, steps_of
-from lineage_merge.sources.query_log.statement import Prepared
-from lineage_merge.sources.query_log.units import OF_DBT, Unit, units_of
+from lineage_merge.sources.query_log.statements.facts import facts_of
+from lineage_merge.sources.query_log.statements.job_runs import Runs, runs_of
+from lineage_merge.sources.query_log.statements.reads import ReadKey, Reads, counted
+from lineage_merge.sources.query_log.statements.renames import Moment, Renames
+from lineage_merge.sources.query_log.statements.session_steps import SessionSettings, Step, steps_of
+from lineage_merge.sources.query_log.statements.statement import Prepared
+from lineage_merge.sources.query_log.statements.units import OF_DBT, Unit, units_of
 
 _NO_RENAMES = Renames()
 _MS = 1000

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from lineage_merge.infra.storage import find_files, read_text
 from lineage_merge.model.errors import SourceError
-from lineage_merge.sources.query_log.moved_files import datasets_of
+from lineage_merge.sources.query_log.statements.moved_files import datasets_of
 
 
 class ManifestFiles(NamedTuple):

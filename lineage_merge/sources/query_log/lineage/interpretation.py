@@ -27,11 +27,11 @@ from lineage_merge.model.elements import (
     Reference,
     Scalar,
 )
-from lineage_merge.sources.query_log.catalog import Catalog, ExternalTable
-from lineage_merge.sources.query_log.column_names import column_names
-from lineage_merge.sources.query_log.manifests import ManifestFiles
-from lineage_merge.sources.query_log.names import LoggedTables
-from lineage_merge.sources.query_log.units import Unit
+from lineage_merge.sources.query_log.lineage.column_names import column_names
+from lineage_merge.sources.query_log.lineage.manifests import ManifestFiles
+from lineage_merge.sources.query_log.lineage.names import LoggedTables
+from lineage_merge.sources.query_log.statements.catalog import Catalog, ExternalTable
+from lineage_merge.sources.query_log.statements.units import Unit
 
 # Name of the rule on vertices and in reports: an external table and the path of its files are one dataset.
 EXTERNAL_RULE = "external-table"

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 
 from lineage_merge.infra.redaction import redact_sql
-from lineage_merge.sources.query_log.owners import owner_in, owner_of
-from lineage_merge.sources.query_log.pivot_names import Token, naming_values
-from lineage_merge.sources.query_log.statement import Template
+from lineage_merge.sources.query_log.statements.owners import owner_in, owner_of
+from lineage_merge.sources.query_log.statements.pivot_names import Token, naming_values
+from lineage_merge.sources.query_log.statements.statement import Template
 
 _PIECE = re.compile(
     r"""

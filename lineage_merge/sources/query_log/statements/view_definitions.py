@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.query_log.catalog import reference_of
-from lineage_merge.sources.query_log.facts import creates_view
-from lineage_merge.sources.query_log.owners import DBT
-from lineage_merge.sources.query_log.statement import UNDONE, LoggedStatement, Prepared
-from lineage_merge.sources.query_log.units import Unit
+from lineage_merge.sources.query_log.statements.catalog import reference_of
+from lineage_merge.sources.query_log.statements.facts import creates_view
+from lineage_merge.sources.query_log.statements.owners import DBT
+from lineage_merge.sources.query_log.statements.statement import UNDONE, LoggedStatement, Prepared
+from lineage_merge.sources.query_log.statements.units import Unit
 
 _PART = r'(?:"(?:[^"]|"")+"|[^\s".(;]+)'
 # The name of a view while dbt builds it.

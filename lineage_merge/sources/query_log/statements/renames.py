@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.infra.batches import grouped
-from lineage_merge.sources.query_log.catalog import Catalog, TableName, folded
+from lineage_merge.sources.query_log.statements.catalog import Catalog, TableName, folded
 
 # The order of statements: time (microseconds since 1970), number in the log, and part of a statement.
 Moment = tuple[int, int, int]

@@ -13,10 +13,8 @@ from typing import Any
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied
-from lineage_merge.sources.query_log import view_definitions
-from lineage_merge.sources.query_log.aws_calls import client_of
-from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
-from lineage_merge.sources.query_log.log_rows import (
+from lineage_merge.sources.query_log.logs.aws_calls import client_of
+from lineage_merge.sources.query_log.logs.log_rows import (
     EXTENT,
     KINDS,
     STATEMENT,
@@ -27,10 +25,12 @@ from lineage_merge.sources.query_log.log_rows import (
     of_kind,
     started_of,
 )
+from lineage_merge.sources.query_log.logs.users import Users
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.statement import LoggedStatement, Outcome, microseconds
-from lineage_merge.sources.query_log.users import Users
-from lineage_merge.sources.query_log.view_definitions import ViewDefinition
+from lineage_merge.sources.query_log.statements import view_definitions
+from lineage_merge.sources.query_log.statements.catalog import CatalogColumn, CatalogRow, ExternalTable
+from lineage_merge.sources.query_log.statements.statement import LoggedStatement, Outcome, microseconds
+from lineage_merge.sources.query_log.statements.view_definitions import ViewDefinition
 
 # BatchGetQueryExecution takes 50.
 _BATCH = 50

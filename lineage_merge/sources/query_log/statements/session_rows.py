@@ -6,15 +6,15 @@ from typing import Any, NamedTuple
 
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.model.elements import Count
-from lineage_merge.sources.query_log.facts import facts_of
-from lineage_merge.sources.query_log.job_runs import Runs, merge_runs
-from lineage_merge.sources.query_log.owners import DBT
-from lineage_merge.sources.query_log.reads import CountedReads, ReadKey, Reads, merge_reads
-from lineage_merge.sources.query_log.renames import AnyRename, Renames
-from lineage_merge.sources.query_log.session_steps import SessionSettings, may_rename, renames_in
-from lineage_merge.sources.query_log.sessions import NEVER, Times, merge_times, read_session
-from lineage_merge.sources.query_log.statement import Prepared
-from lineage_merge.sources.query_log.units import Unit
+from lineage_merge.sources.query_log.statements.facts import facts_of
+from lineage_merge.sources.query_log.statements.job_runs import Runs, merge_runs
+from lineage_merge.sources.query_log.statements.owners import DBT
+from lineage_merge.sources.query_log.statements.reads import CountedReads, ReadKey, Reads, merge_reads
+from lineage_merge.sources.query_log.statements.renames import AnyRename, Renames
+from lineage_merge.sources.query_log.statements.session_steps import SessionSettings, may_rename, renames_in
+from lineage_merge.sources.query_log.statements.sessions import NEVER, Times, merge_times, read_session
+from lineage_merge.sources.query_log.statements.statement import Prepared
+from lineage_merge.sources.query_log.statements.units import Unit
 
 # Distinct rows that a task holds at once.
 _HELD = 20_000

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple
 
-from lineage_merge.sources.query_log.owners import Owner
+from lineage_merge.sources.query_log.statements.owners import Owner
 
 # `open`: the statement succeeded, and only its session shows whether its transaction was committed.
 # `running`: its transaction, or it itself, had not ended when the log was read.

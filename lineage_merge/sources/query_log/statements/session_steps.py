@@ -5,10 +5,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.sources.query_log.facts import Facts, facts_of, names_of_column_rename, names_of_rename
-from lineage_merge.sources.query_log.owners import DBT
-from lineage_merge.sources.query_log.renames import AnyRename, ColumnRename, Moment, Rename
-from lineage_merge.sources.query_log.statement import UNDONE, LoggedStatement, Outcome, Prepared, Template
+from lineage_merge.sources.query_log.statements.facts import (
+    Facts,
+    facts_of,
+    names_of_column_rename,
+    names_of_rename,
+)
+from lineage_merge.sources.query_log.statements.owners import DBT
+from lineage_merge.sources.query_log.statements.renames import AnyRename, ColumnRename, Moment, Rename
+from lineage_merge.sources.query_log.statements.statement import (
+    UNDONE,
+    LoggedStatement,
+    Outcome,
+    Prepared,
+    Template,
+)
 
 
 @dataclass(slots=True)

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError
-from lineage_merge.sources.query_log.archive_layout import RETENTION, Interval
-from lineage_merge.sources.query_log.aws_calls import client_of
-from lineage_merge.sources.query_log.redshift import ViewRows
-from lineage_merge.sources.query_log.redshift_views import (
+from lineage_merge.sources.query_log.logs.archive_layout import RETENTION, Interval
+from lineage_merge.sources.query_log.logs.aws_calls import client_of
+from lineage_merge.sources.query_log.logs.redshift import ViewRows
+from lineage_merge.sources.query_log.logs.redshift_views import (
     HISTORY,
     OWN_COMMENT,
     TRANSACTIONS,
     MissingColumn,
     read_row,
 )
+from lineage_merge.sources.query_log.logs.view_selects import VIEW_SELECTS, between
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.view_selects import VIEW_SELECTS, between
 
 # The days in which the views have rows.
 _DAYS = RETENTION.days + 1

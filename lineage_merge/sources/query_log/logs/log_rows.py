@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.times import latest_credible
-from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
-from lineage_merge.sources.query_log.statement import LoggedStatement, Prepared, Template
-from lineage_merge.sources.query_log.templates import Templates, statements_in
-from lineage_merge.sources.query_log.users import Users
+from lineage_merge.sources.query_log.logs.users import Users
+from lineage_merge.sources.query_log.statements.catalog import CatalogColumn, CatalogRow, ExternalTable
+from lineage_merge.sources.query_log.statements.statement import LoggedStatement, Prepared, Template
+from lineage_merge.sources.query_log.statements.templates import Templates, statements_in
 
 # Dialects that write strings in double quotes.
 _QUOTES = frozenset({"bigquery", "databricks", "hive", "mysql", "spark", "spark2"})

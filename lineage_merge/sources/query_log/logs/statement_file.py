@@ -11,8 +11,8 @@ from lineage_merge.infra.document_decoder import DocumentDecoder
 from lineage_merge.infra.json_schema import SchemaError
 from lineage_merge.model.elements import Problem
 from lineage_merge.naming.identifiers import split_name
-from lineage_merge.sources.query_log.catalog import CatalogColumn, CatalogRow, ExternalTable
-from lineage_merge.sources.query_log.statement import LoggedStatement, microseconds
+from lineage_merge.sources.query_log.statements.catalog import CatalogColumn, CatalogRow, ExternalTable
+from lineage_merge.sources.query_log.statements.statement import LoggedStatement, microseconds
 
 
 @cache

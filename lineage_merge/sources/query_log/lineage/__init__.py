@@ -1,0 +1,1 @@
+"""The lineage, usage and jobs of units of statements."""

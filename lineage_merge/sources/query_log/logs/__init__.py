@@ -1,0 +1,1 @@
+"""The logs of warehouses: system views, APIs and files, as statements."""

@@ -1,0 +1,1 @@
+"""Logged statements: their sessions, names and runs, cut into units. Pure."""
