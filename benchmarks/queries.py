@@ -38,10 +38,10 @@ from lineage_merge.questions.backends.gremlin import GremlinGraph
 from lineage_merge.questions.comparison import compare
 from lineage_merge.questions.cycles import cycles
 from lineage_merge.questions.graph import Direction, LineageGraph
-from lineage_merge.questions.impact import impact
 from lineage_merge.questions.layers import Layer, check_layers
-from lineage_merge.questions.lineage import completed, ends, lineage
-from lineage_merge.questions.lineage_questions import all_paths, edges_on_paths
+from lineage_merge.questions.lineage import all_paths, edges_on_paths
+from lineage_merge.questions.traversal.impact import impact
+from lineage_merge.questions.traversal.lineage import completed, ends, lineage
 
 IDS_A_LEVEL_REQUEST = 200
 # Minimum ratio of a client with one request per hop: on this machine, and over a network.

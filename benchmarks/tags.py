@@ -2,7 +2,7 @@
 
     python benchmarks/tags.py --tables 10000
 
-1. `ours`: `lineage_merge.questions.tag_propagation`: the server walks, its edges are fetched in batches.
+1. `ours` (`questions.traversal.tag_propagation`): the server walks, its edges are fetched in batches.
 2. `one by one`: the same rules; the client asks for the edges of each column, and for each element.
 
 Both return the same carriers, which is checked. Each table has ten columns. The tag is on a column of one in
@@ -24,7 +24,7 @@ from lineage_merge.config import Propagation
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.questions.backends.gremlin import GremlinGraph
 from lineage_merge.questions.graph import Direction
-from lineage_merge.questions.tag_propagation import PropagatedTags, propagate
+from lineage_merge.questions.traversal.tag_propagation import PropagatedTags, propagate
 
 MAX_REQUESTS = 20
 # Minimum ratio to a client that asks per column.

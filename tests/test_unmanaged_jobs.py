@@ -7,7 +7,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from gremlin_python.statics import long
 
 from lineage_merge.orchestration.unmanaged_jobs import PendingMerge, Plan, plan
-from lineage_merge.questions.job_ownership import Owner, owners
+from lineage_merge.questions.traversal.job_ownership import Owner, owners
 from lineage_merge.sources.airflow_support import ObservedJob
 from lineage_merge.sources.spline.observed_applications import observed_jobs
 from lineage_merge.sources.spline.settings import Arango

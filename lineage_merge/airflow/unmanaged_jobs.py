@@ -55,7 +55,7 @@ class FindUnmanagedJobs(MergeOperator):
         from lineage_merge.load.gremlin.connection import connect
         from lineage_merge.load.remove_dag import Pipeline, remove
         from lineage_merge.orchestration.unmanaged_jobs import plan
-        from lineage_merge.questions.job_ownership import owners
+        from lineage_merge.questions.traversal.job_ownership import owners
 
         now = datetime.now(UTC)
         with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, _ids):

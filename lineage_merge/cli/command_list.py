@@ -29,26 +29,26 @@ COMMANDS: Mapping[str, Mapping[str, Listed]] = {
         ),
         "jobs": Listed("questions.listing:JobsQuestion"),
         "upstream": Listed(
-            "questions.lineage_questions:UpstreamQuestion",
+            "questions.lineage:UpstreamQuestion",
             "Show the upstream lineage of a dataset or column.",
         ),
         "downstream": Listed(
-            "questions.lineage_questions:DownstreamQuestion",
+            "questions.lineage:DownstreamQuestion",
             "Show the downstream lineage of a dataset or column.",
         ),
         "path": Listed(
-            "questions.lineage_questions:PathQuestion",
+            "questions.lineage:PathQuestion",
             "Show all paths from one dataset or column to another.",
         ),
         "impact": Listed(
-            "questions.impact_question:ImpactQuestion",
+            "questions.impact:ImpactQuestion",
             "List everything that depends on a dataset, column or job.",
         ),
         "owners": Listed(
             "questions.ownership:OwnersQuestion", "List the owners of everything that a change affects."
         ),
         "usage": Listed(
-            "questions.usage_question:UsageQuestion", "List datasets or columns by reads, and what is unused."
+            "questions.usage:UsageQuestion", "List datasets or columns by reads, and what is unused."
         ),
         "no-consumer": Listed("questions.listing:NoConsumerQuestion"),
         "no-producer": Listed("questions.listing:NoProducerQuestion"),

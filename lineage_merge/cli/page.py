@@ -76,7 +76,7 @@ def html(
         from lineage_merge.exporters.page.selection import entire_graph, neighborhood
         from lineage_merge.infra import storage
         from lineage_merge.model.times import utc_time
-        from lineage_merge.questions.staleness import Expectations, freshness_within
+        from lineage_merge.questions.traversal.staleness import Expectations, freshness_within
 
         start: Vertex | None = None
         if moments:

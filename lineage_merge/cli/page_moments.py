@@ -15,10 +15,10 @@ from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import ConfigError, NotFound
 from lineage_merge.model.times import utc_time
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage_changes import Limit, compare_pictures
 from lineage_merge.questions.names import check_scope
 from lineage_merge.questions.past import AsOf, as_of
-from lineage_merge.questions.staleness import Expectations, freshness_within
+from lineage_merge.questions.traversal.lineage_changes import Limit, compare_pictures
+from lineage_merge.questions.traversal.staleness import Expectations, freshness_within
 
 
 class PageMoments(NamedTuple):

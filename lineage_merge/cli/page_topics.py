@@ -9,10 +9,10 @@ from lineage_merge.graph_format.elements import COLUMN, Subgraph
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.layers import Layer
-from lineage_merge.questions.near_misses import near_misses_of
 from lineage_merge.questions.policies import check_policies
-from lineage_merge.questions.tag_propagation import propagate_ids
-from lineage_merge.questions.usage import Usage, usages
+from lineage_merge.questions.traversal.near_misses import near_misses_of
+from lineage_merge.questions.traversal.tag_propagation import propagate_ids
+from lineage_merge.questions.traversal.usage import Usage, usages
 
 # Followed along lineage also where no policy or setting names them.
 PERSONAL = frozenset({"pii", "PII", "personal", "gdpr", "GDPR"})

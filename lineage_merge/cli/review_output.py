@@ -73,7 +73,7 @@ def _page(result: "ReviewResult", options: QueryOptions, base: str, policies: "S
     from lineage_merge.cli.question_commands import now_ms
     from lineage_merge.exporters.page import Options, render_review
     from lineage_merge.model.times import utc_time
-    from lineage_merge.questions.staleness import Expectations
+    from lineage_merge.questions.traversal.staleness import Expectations
 
     now = now_ms()
     about = Options(title="Lineage review", source=options.folder or "", made_at=utc_time(now))

@@ -9,8 +9,8 @@ import click
 from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.query_options import QueryOptions
 from lineage_merge.graph_format.elements import Edge, Vertex, column_title, subgraph, title_of_id
+from lineage_merge.model.counts import first_names
 from lineage_merge.orchestration.report_text import counted, problem_text
-from lineage_merge.questions.formats.describe import first_names
 from lineage_merge.questions.result import Record, Result
 from lineage_merge.questions.scoped_graph import GraphScope
 from lineage_merge.review import sql_changes as kinds
@@ -122,7 +122,7 @@ def _assumption(review: "SqlReview") -> str:
 
 def _affected(review: "SqlReview") -> Iterator[dict[str, Any]]:
     """Yield the elements of the graph that are dropped or get another type, with what depends on them."""
-    from lineage_merge.questions.effects import Change
+    from lineage_merge.questions.traversal.effects import Change
 
     for kind in (kinds.TABLE_REMOVED, kinds.COLUMN_DROPPED, kinds.TYPE_CHANGED):
         for item in review.assessed:

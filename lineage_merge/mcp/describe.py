@@ -8,9 +8,9 @@ from lineage_merge.mcp.paging import Found
 from lineage_merge.mcp.untrusted_text import SHORT, escape, text, texts, time_text
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.query.session import Session
-from lineage_merge.questions.column_walk import column_edges
 from lineage_merge.questions.graph import Direction
-from lineage_merge.questions.impact import job_of
+from lineage_merge.questions.traversal.column_walk import column_edges
+from lineage_merge.questions.traversal.impact import job_of
 
 # Shown of a dataset's neighbours; upstream and downstream list all.
 _NEIGHBORS = 10

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from lineage_merge.infra.redaction import redact
-from lineage_merge.questions.job_ownership import Owner
+from lineage_merge.questions.traversal.job_ownership import Owner
 from lineage_merge.sources.airflow_support import ObservedJob
 
 # Valid DAG names, as in the configuration's schema.

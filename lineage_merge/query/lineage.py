@@ -19,9 +19,9 @@ from lineage_merge.questions.cycles import CyclesQuestion
 from lineage_merge.questions.dataset_search import DatasetsQuestion
 from lineage_merge.questions.diff import DiffQuestion
 from lineage_merge.questions.freshness import FreshnessQuestion
-from lineage_merge.questions.impact_question import ImpactQuestion
+from lineage_merge.questions.impact import ImpactQuestion
 from lineage_merge.questions.layers import LayersQuestion
-from lineage_merge.questions.lineage_questions import DownstreamQuestion, PathQuestion, UpstreamQuestion
+from lineage_merge.questions.lineage import DownstreamQuestion, PathQuestion, UpstreamQuestion
 from lineage_merge.questions.listing import JobsQuestion, NoConsumerQuestion, NoProducerQuestion
 from lineage_merge.questions.merge_history import MergesQuestion, TimelineQuestion
 from lineage_merge.questions.merge_report import NearMissesQuestion, ReportQuestion
@@ -30,7 +30,7 @@ from lineage_merge.questions.question import Question, ask, parameters_of
 from lineage_merge.questions.result import Result
 from lineage_merge.questions.scoped_graph import GraphScope
 from lineage_merge.questions.tags import TagsQuestion
-from lineage_merge.questions.usage_question import UsageQuestion
+from lineage_merge.questions.usage import UsageQuestion
 from lineage_merge.questions.why import WhyQuestion
 
 if TYPE_CHECKING:

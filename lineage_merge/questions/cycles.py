@@ -7,10 +7,10 @@ from lineage_merge.graph_format.elements import Subgraph, Vertex
 from lineage_merge.infra.batches import grouped
 from lineage_merge.questions.fields import JSON_ONLY, Element, Shown, row_of
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage import completed, strongly_connected_components
 from lineage_merge.questions.question import Question
 from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
+from lineage_merge.questions.traversal.lineage import completed, strongly_connected_components
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,11 @@ from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import NotFound, QueryError
 from lineage_merge.questions.fields import NOT_FOR_TOOLS, Label, Name, Shown, Text
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage_changes import (
+from lineage_merge.questions.names import resolve_dataset_or_column
+from lineage_merge.questions.question import DatasetName, MomentText, Parameter, Question, ToolText
+from lineage_merge.questions.result import NoGraphResult, Renderables
+from lineage_merge.questions.scoped_graph import ScopedGraph
+from lineage_merge.questions.traversal.lineage_changes import (
     Action,
     Change,
     Difference,
@@ -20,10 +24,6 @@ from lineage_merge.questions.lineage_changes import (
     counts,
     neighbors_of,
 )
-from lineage_merge.questions.names import resolve_dataset_or_column
-from lineage_merge.questions.question import DatasetName, MomentText, Parameter, Question, ToolText
-from lineage_merge.questions.result import NoGraphResult, Renderables
-from lineage_merge.questions.scoped_graph import ScopedGraph
 
 if TYPE_CHECKING:
     from lineage_merge.questions.past import AsOf

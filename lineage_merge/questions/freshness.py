@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Annotated
 
 from lineage_merge.graph_format.elements import subgraph
+from lineage_merge.model.counts import counted, listed_counts
 from lineage_merge.model.times import utc_time
 from lineage_merge.questions.fields import (
     JSON_ONLY,
@@ -22,7 +23,6 @@ from lineage_merge.questions.fields import (
     Time,
     row_of,
 )
-from lineage_merge.questions.formats.describe import counted, listed_counts
 from lineage_merge.questions.question import (
     OLDER_THAN,
     OPTIONAL_DATASET,
@@ -36,7 +36,7 @@ from lineage_merge.questions.question import (
 )
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.staleness import (
+from lineage_merge.questions.traversal.staleness import (
     MEANINGS,
     Expectations,
     Freshness,

@@ -1,141 +1,332 @@
-"""Impact of a change of a dataset, a column or a job."""
+"""The question `impact`: everything that depends on a dataset, column or job, and what a change breaks."""
 
-from collections.abc import Iterable, Set
-from dataclasses import dataclass
-from functools import lru_cache
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, subgraph
-from lineage_merge.model.elements import JobKey, dataset_of, job_id, structures_of
-from lineage_merge.questions.column_walk import column_edges, reached_columns, with_derived
-from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage import completed, distances, ends, within_depth
+from lineage_merge.graph_format.elements import JOB, column_title, title_of_id
+from lineage_merge.model.counts import first_names
+from lineage_merge.model.elements import is_column_id
+from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.fields import (
+    JSON_ONLY,
+    NOT_FOR_TOOLS,
+    Counts,
+    Element,
+    ElementId,
+    Label,
+    Shown,
+    Text,
+    Time,
+    row_as_json,
+    row_of,
+)
+from lineage_merge.questions.formats.describe import one_line
+from lineage_merge.questions.question import (
+    DEPTH,
+    ELEMENT,
+    ElementName,
+    Parameter,
+    Question,
+    ToolText,
+)
+from lineage_merge.questions.result import Renderables, RowsResult
+from lineage_merge.questions.scoped_graph import ScopedGraph
+from lineage_merge.questions.traversal.dependents import (
+    AffectedTest,
+    Dependent,
+    Dependents,
+    Kind,
+    affected_tests,
+    dependents,
+)
+from lineage_merge.questions.traversal.effects import Change
+from lineage_merge.questions.traversal.usage import UNUSED_AFTER_MS, Usage, may_be_dropped, usages
+
+if TYPE_CHECKING:
+    from lineage_merge.questions.formats.table import AnswerTable
+
+_NO_USAGES: Mapping[str, Usage] = {}
+# Tables of what statements read.
+_READ = ("datasets", "indirectly_affected", "columns")
+_LISTS = ("datasets", "indirectly_affected", "columns", "jobs", "exposures")
+# Names in a cell.
+_MAX_NAMES = 3
+# More columns of a table, by its name.
+_MORE = {
+    "datasets": "label, ",
+    "indirectly_affected": "label, ",
+    "exposures": "exposure_type: type, url, ",
+    "columns": "how, ",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Impact:
-    """Affected elements downstream, by id, without the changed element.
+class UseRow:
+    """How a column is computed from another."""
 
-    `indirectly_affected`: for a column, the datasets whose rows it determines without feeding their columns.
-    `subgraph`: the edges to the affected datasets, or for a column to columns and influenced datasets.
-    `changed_columns`: the ids of the columns of the changed dataset, or of the datasets that a job writes.
-    """
+    column: ElementId
+    transformation: str | None
+    expression: str | None
+    job: str | None
 
-    subgraph: Subgraph
-    datasets: tuple[Vertex, ...] = ()
-    indirectly_affected: tuple[Vertex, ...] = ()
-    columns: tuple[Vertex, ...] = ()
-    jobs: tuple[Vertex, ...] = ()
-    exposures: tuple[Vertex, ...] = ()
-    dags: tuple[str, ...] = ()
-    changed_columns: tuple[str, ...] = ()
+
+@dataclass(frozen=True, slots=True)
+class AffectedRow:
+    """An affected element."""
+
+    element: Annotated[Element, Shown(name="id")]
+    kind: Annotated[str, Shown("dataset, column, job, exposure or test")]
+    label: Annotated[str, NOT_FOR_TOOLS]
+    title: Annotated[str, NOT_FOR_TOOLS]
+    distance: int
+    effect: Annotated[Label | None, Shown("of a change: breaks, ...")]
+    owners: tuple[Label, ...]
+    dags: tuple[Label, ...]
+    exposure_type: Annotated[str | None, JSON_ONLY]
+    url: Annotated[str | None, JSON_ONLY]
+    uses: tuple[UseRow, ...]
+    reads: Annotated[
+        int | None, Shown("statements that read it, with usage; empty: not observed", is_sparse=True)
+    ]
+    last_read: Annotated[Time | None, Shown("with usage", is_sparse=True)]
 
     @property
-    def counts(self) -> dict[str, int]:
-        """Numbers of affected elements by kind."""
-        kinds = ("datasets", "indirectly_affected", "columns", "jobs", "dags", "exposures")
-        return {kind: len(getattr(self, kind)) for kind in kinds}
+    def how(self) -> str:
+        """How a column uses others: the expressions if there are some."""
+        texts = ("  ".join(filter(None, (use.transformation, use.expression))) for use in self.uses)
+        return " | ".join(dict.fromkeys(texts))
 
 
-def impact(
-    graph: LineageGraph, changed: Vertex, *, depth: int | None = None, dag: str | None = None
-) -> Impact:
-    """Return everything that depends on a dataset, a column or a job, within `depth` hops (None: unlimited).
+@dataclass(frozen=True, slots=True)
+class AffectedTestRow:
+    """A test of affected elements."""
 
-    For a job: the datasets that it writes and everything that depends on them. Exposures have no columns:
-    they depend on a column if a dataset that they use does.
+    element: Annotated[Element, Shown(name="id")]
+    name: str
+    assertion_type: str | None
+    status: str | None
+    checks: tuple[ElementId, ...]
+    distance: int
+    effect: str | None
+    owners: tuple[str, ...]
+
+    @property
+    def checked(self) -> str:
+        """The titles of some of the elements."""
+        return some_names([_title(element) for element in self.checks])
+
+
+def affected_row(element: Dependent | AffectedTest, usage: Usage | None = None) -> AffectedRow:
+    """Return the row of an affected element or test, with usage if it is known."""
+    return row_of(
+        AffectedRow,
+        element.vertex,
+        element=element.vertex,
+        kind=element.kind,
+        distance=element.distance,
+        effect=element.effect and element.effect.value,
+        uses=tuple(row_of(UseRow, edge, column=edge.from_id, job=edge.job or None) for edge in element.uses),
+        reads=usage.reads if usage else None,
+        last_read=usage.last_read if usage else None,
+    )
+
+
+def _test_row(test: AffectedTest) -> AffectedTestRow:
+    effect = test.effect and test.effect.value
+    others = {"element": test.vertex, "checks": test.checks, "distance": test.distance, "effect": effect}
+    return row_of(AffectedTestRow, test.vertex, **others)
+
+
+def some_names(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are; the JSON has all."""
+    return first_names(names, _MAX_NAMES)
+
+
+def _title(identifier: str) -> str:
+    is_dataset = not is_column_id(identifier)
+    return title_of_id(identifier) if is_dataset else column_title(identifier)
+
+
+def impact_as_json(
+    affected: Dependents, tests: Sequence[AffectedTest], usages: Mapping[str, Usage] = _NO_USAGES
+) -> dict[str, Any]:
+    """Return the fields of an impact::
+
+        {"counts": {"datasets": 2, ...}, "datasets": ["<id>", ...], ..., "dags": ["tickit_daily"],
+         "effects": {"breaks": 1, "changes": 0, "depends": 4, "unaffected": 0},
+         "affected": [{"id": "<id>", "kind": "column", ...}], "tests": [{"id": "<id>", ...}]}
+
+    `effects` is null unless a change is known. `usages`: by id.
     """
-    if changed.label == COLUMN:
-        return _of_column(graph, changed, depth, dag)
-    return _of_datasets(graph, changed, depth, dag)
-
-
-def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str | None) -> Impact:
-    written: list[Edge] = []
-    starts = {changed.id}
-    if changed.label == JOB:
-        written = graph.edges_from([changed.id], ["writes"], dag)
-        starts = {edge.to_id for edge in written}
-    inner = within_depth(graph, starts, "down", depth, dag)
-    edges = graph.edges_from(sorted(inner), ["feeds"], dag)
-    reached_graph = completed(graph, {changed.id, *starts, *ends(edges)}, [*edges, *written], dag)
-    of_starts = graph.edges_from(sorted(starts), ["has_column"])
-    own = {edge.to_id for edge in of_starts}
-    reached = reached_columns(graph, own, "down", depth=depth, dag=dag)
-    columns = reached | own if changed.label == JOB else {id_ for id_ in reached if not _is_in(id_, own)}
-    affected = [dataset for dataset in reached_graph.datasets if dataset.id != changed.id]
-    return Impact(
-        reached_graph,
-        datasets=tuple(dataset for dataset in affected if dataset.label != "exposure"),
-        columns=_in_order(with_derived(graph, columns)),
-        jobs=_jobs(graph, edges),
-        exposures=tuple(dataset for dataset in affected if dataset.label == "exposure"),
-        dags=_dags(edges),
-        changed_columns=tuple(sorted(own)),
-    )
-
-
-def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str | None) -> Impact:
-    leaving = column_edges(graph, {changed.id}, "down", depth=depth, dag=dag, influences=True)
-    edges = [edge for edge in leaving if edge.label != "influences"]
-    influencing = [edge for edge in leaving if edge.label == "influences"]
-    columns = ends(edges) | {changed.id}
-    own = dataset_of(changed.id)
-    owners = {dataset_of(column) for column in columns}
-    indirectly_affected = {edge.to_id for edge in influencing} - owners
-    hops = distances([changed.id], leaving)
-    # What is at the maximum depth is not followed.
-    users = {dataset_of(id_) for id_ in columns | indirectly_affected if depth is None or hops[id_] < depth}
-    used = graph.edges_from(sorted(users), ["feeds"], dag)
-    targets = {vertex.id: vertex for vertex in graph.vertices({edge.to_id for edge in used})}
-    using = [edge for edge in used if edge.to_id in targets and targets[edge.to_id].label == "exposure"]
-    exposures = {edge.to_id for edge in using}
-    vertices = {
-        vertex.id: vertex
-        for vertex in with_derived(graph, owners | indirectly_affected | columns | exposures)
+    impact = affected.impact
+    return {
+        "counts": impact.counts,
+        **{name: [vertex.id for vertex in getattr(impact, name)] for name in _LISTS},
+        "dags": list(impact.dags),
+        "effects": {effect.value: number for effect, number in affected.effects.items()} or None,
+        "affected": [
+            row_as_json(affected_row(element, usages.get(element.vertex.id))) for element in affected.elements
+        ],
+        "tests": [row_as_json(_test_row(test)) for test in tests],
     }
-    followed = [*edges, *influencing, *using]
 
-    def known(ids: Iterable[str]) -> tuple[Vertex, ...]:
-        return tuple(vertices[identifier] for identifier in sorted(ids) if identifier in vertices)
 
-    return Impact(
-        subgraph(known(columns | ends(followed)), followed),
-        datasets=known(owners - {own}),
-        indirectly_affected=known(indirectly_affected - exposures),
-        columns=known(column for column in columns if not _is_in(column, {changed.id})),
-        jobs=_jobs(graph, followed),
-        exposures=known(exposures),
-        dags=_dags(followed),
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ImpactResult(RowsResult):
+    """What depends on `dependents.changed`, and the tests of it."""
+
+    row_type = AffectedRow
+
+    dependents: Dependents
+    tests: Sequence[AffectedTest] = ()
+    change: Annotated[str | None, Shown()] = None
+    depth: Annotated[int | None, JSON_ONLY] = None
+    usage: Annotated[
+        Text | None,
+        Shown("with usage: whether it can be dropped, or what stands against it", is_sparse=True),
+    ] = None
+    usages: Mapping[str, Usage] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> Annotated[Element, Shown(name="of")]:
+        return self.dependents.changed
+
+    @property
+    def counts(self) -> Annotated[Counts, Shown("elements by kind", on=("tool",))]:
+        """The numbers of elements and tests by kind."""
+        return Counter(item.kind for item in self.items)
+
+    @property
+    def effects(self) -> Annotated[Counts, Shown("elements by effect of the change", on=("tool",))]:
+        """The numbers of elements by effect, without zeros."""
+        return {effect.value: number for effect, number in self.dependents.effects.items() if number}
+
+    @property
+    def items(self) -> Sequence[Dependent | AffectedTest]:
+        """The affected elements, the nearest first, then the tests."""
+        return [*self.dependents.elements, *self.tests]
+
+    @property
+    def roots(self) -> Sequence[str]:
+        return [self.changed.id]
+
+    def row(self, item: Dependent | AffectedTest) -> AffectedRow:
+        return affected_row(item, self.usages.get(item.vertex.id))
+
+    def fields(self) -> dict[str, Any]:
+        return impact_as_json(self.dependents, self.tests, self.usages)
+
+    def tables(self) -> Renderables:
+        """Yield the changed element, counts, then the elements by kind."""
+        from rich.text import Text
+
+        from lineage_merge.questions.formats.table import AnswerTable, row_table
+
+        affected, impact = self.dependents, self.dependents.impact
+        yield Text(one_line(f"affected by a change of {self.changed.title}:"), style="bold")
+        counts = AnswerTable("", "number", is_summary=True)
+        for kind, number in {**impact.counts, "tests": len(self.tests)}.items():
+            counts.add(kind, number)
+        for effect, number in affected.effects.items():
+            counts.add(effect.value, number)
+        yield counts
+        if self.usage:
+            yield Text()
+            yield Text(one_line(self.usage))
+        distance = f"{'effect, ' if self.change else ''}distance: hops"
+        indirect = {vertex.id for vertex in impact.indirectly_affected}
+        datasets = affected.of_kind("dataset")
+        groups = {
+            "datasets": [element for element in datasets if element.vertex.id not in indirect],
+            "indirectly_affected": [element for element in datasets if element.vertex.id in indirect],
+            "exposures": affected.of_kind("exposure"),
+            "jobs": affected.of_kind("job"),
+            "columns": affected.of_kind("column"),
+        }
+        # Tables without rows, too, because the CSV has their columns.
+        for name, elements in groups.items():
+            reads = "reads, last_read: last read, " if self.usages and name in _READ else ""
+            columns = f"title: {name}, {_MORE.get(name, '')}{distance}, {reads}owners, dags: DAGs"
+            yield from _spaced(row_table(map(self.row, elements), columns, name))
+        columns = f"name: tests, assertion_type: type, {distance}, status, checked: checks, owners"
+        yield from _spaced(row_table(map(_test_row, self.tests), columns, "tests"))
+        dags = AnswerTable("DAGs", name="DAGs")
+        for dag in impact.dags:
+            dags.add(dag)
+        yield from _spaced(dags)
+
+
+def _spaced(table: "AnswerTable") -> Renderables:
+    """Yield a table after an empty line, if it has rows."""
+    from rich.text import Text
+
+    if table.values:
+        yield Text()
+    yield table
+
+
+@dataclass(frozen=True, slots=True)
+class ImpactQuestion(Question[ImpactResult]):
+    """Count and list everything that depends on a dataset, a column or a job.
+
+    These are the datasets, columns, jobs, DAGs and exposures downstream, with their owners and tests. For a
+    column also datasets whose rows it determines (indirectly_affected). For a job, the datasets that it
+    writes and everything downstream.
+    """
+
+    question = "impact"
+    short_help = "List everything that depends on a dataset, column or job."
+    examples = (
+        "lineage-merge impact s3://tickit-raw/sales",
+        "lineage-merge impact s3://tickit-raw/sales#pricepaid --change rename",
+        "lineage-merge impact tickit_sales_ingest --json",
+        "lineage-merge impact dev.public.sales#commission --with-usage",
+    )
+    tool = ToolText(
+        "What a change breaks",
+        "Everything that depends on a dataset, column or job, with owners and tests; with change (drop, "
+        "rename, retype) what breaks. Use it before a table, column or job is changed.",
     )
 
+    name: Annotated[ElementName, ELEMENT]
+    _: KW_ONLY
+    change: Annotated[
+        Literal["drop", "rename", "retype"] | None,
+        Parameter("show what breaks, changes or only depends on it; retype needs a column"),
+    ] = None
+    depth: Annotated[int | None, DEPTH] = None
+    with_usage: Annotated[bool, Parameter("show what statements read, and whether it can be dropped")] = False
 
-def _is_in(column: str, columns: Set[str]) -> bool:
-    """Return whether a column is one of these, or a field of one."""
-    return column in columns or not columns.isdisjoint(structures_of(column))
+    def answer(self, graph: ScopedGraph) -> ImpactResult:
+        if self.change and self.change not in [*Change]:
+            raise QueryError(f"unknown change: {self.change}; changes: {', '.join(Change)}")
+        change = Change(self.change) if self.change else None
+        changed = graph.element(self.name)
+        affected = dependents(graph.graph, changed, change=change, depth=self.depth, dag=graph.dag)
+        usage_by_id = {}
+        if self.with_usage:
+            read = [element.vertex for element in affected.elements if element.kind in ("dataset", "column")]
+            usage_by_id = usages(graph.graph, [*read, *([] if changed.label == JOB else [changed])])
+        return ImpactResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=affected.impact.subgraph,
+            note="" if affected.elements else f"nothing depends on {changed.title}",
+            dependents=affected,
+            tests=affected_tests(graph.graph, affected, graph.dag),
+            change=self.change,
+            depth=self.depth,
+            usage=_usage(affected, usage_by_id.get(changed.id), graph.dag),
+            usages=usage_by_id,
+        )
 
 
-def job_of(edge: Edge) -> str | None:
-    """Return the id of the job of an edge."""
-    held = edge.properties
-    if not held.keys() >= {"environment", "dag_name", "job_type", "job_name"}:
+def _usage(affected: Dependents, usage: Usage | None, dag: str | None) -> str | None:
+    """Return whether a dataset or column can be dropped; None without usage, and for a job."""
+    if usage is None:
         return None
-    return _job_id(held["environment"], held["dag_name"], held["job_type"], edge.job)
-
-
-@lru_cache(maxsize=10_000)  # jobs are few, edges many
-def _job_id(environment: str, dag: str, job_type: str, name: str) -> str:
-    return job_id(environment, dag, JobKey(job_type, name))
-
-
-def _jobs(graph: LineageGraph, edges: Iterable[Edge]) -> tuple[Vertex, ...]:
-    """Return the jobs of these edges; edges to exposures have none."""
-    ids = {job for edge in edges if (job := job_of(edge))}
-    return _in_order(vertex for vertex in graph.vertices(sorted(ids)) if vertex.label == JOB)
-
-
-def _dags(edges: Iterable[Edge]) -> tuple[str, ...]:
-    return tuple(sorted({edge.properties["dag_name"] for edge in edges if "dag_name" in edge.properties}))
-
-
-def _in_order(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
-    return tuple(sorted(vertices, key=lambda vertex: vertex.id))
+    kinds = {kind: len(affected.of_kind(kind)) for kind in get_args(Kind)}
+    scope = f" (only the lineage of the DAG {dag} was followed)" if dag else ""
+    return may_be_dropped(usage, kinds, UNUSED_AFTER_MS) + scope

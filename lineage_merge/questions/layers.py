@@ -10,11 +10,11 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.questions.fields import JSON_ONLY, Counts, ElementId, Shown
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage import completed, ends
-from lineage_merge.questions.lineage_questions import EdgeRow
+from lineage_merge.questions.lineage import EdgeRow
 from lineage_merge.questions.question import Parameter, Question
 from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
+from lineage_merge.questions.traversal.lineage import completed, ends
 
 
 class Layer(NamedTuple):

@@ -1,254 +1,312 @@
-"""Lineage upstream and downstream of a dataset or column as a subgraph, distances, paths, and cycles."""
+"""The questions `upstream`, `downstream` and `path`: the lineage of a dataset or column."""
 
-from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Self
 
-from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, subgraph
-from lineage_merge.infra.batches import grouped
-from lineage_merge.model.elements import dataset_of, is_field
-from lineage_merge.questions.column_walk import column_edges, with_derived
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex
+from lineage_merge.model.elements import dataset_of, is_field, structures_of
+from lineage_merge.model.errors import QueryError
+from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text, row_of
+from lineage_merge.questions.formats.describe import title
 from lineage_merge.questions.graph import Direction, LineageGraph
+from lineage_merge.questions.question import DATASET, DEPTH, DatasetName, Parameter, Question, ToolText
+from lineage_merge.questions.result import Renderables, RowsResult
+from lineage_merge.questions.scoped_graph import ScopedGraph
+from lineage_merge.questions.traversal.column_walk import column_edges, have_fields
+from lineage_merge.questions.traversal.lineage import Influences, completed, distances, lineage
 
-# Influences in a result of columns: on the datasets of its columns, by its columns, or by its columns on
-# these datasets.
-Influences = Literal["into", "by", "within"]
+COLUMNS = Parameter("include columns and column lineage", on=("command",))
+INFLUENCES = Parameter(
+    "include columns that determine rows (filters, joins); they are not followed", is_rare=True
+)
 
 
-def lineage(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeRow:
+    """Data that flows from source to target."""
+
+    distance: Annotated[int, Shown("hops between the element in question and the farther end", on=("tool",))]
+    from_id: Annotated[ElementId, Shown(tool_name="source")]
+    to_id: Annotated[ElementId, Shown(tool_name="target")]
+    label: Annotated[str, Shown("feeds, feeds_column, or influences (decides rows)", tool_name="kind")]
+    source: Annotated[str, Shown(name="from", on=("frame",))]
+    target: Annotated[str, Shown(name="to", on=("frame",))]
+    job: Name | None
+    dag: Annotated[str | None, Shown(on=("frame",))]
+    transformation: Label | None
+    expression: Text | None
+    write_mode: Annotated[str | None, Shown(on=("frame",))]
+    assumed: Annotated[bool, Shown("the name of a column is assumed", on=("tool",))] = False
+    via: Annotated[Text | None, Shown("collapsed temporary datasets")]
+
+    @classmethod
+    def of(cls, graph: Subgraph, edge: Edge, *, distance: int = 0, **others: Any) -> Self:
+        """Return the row of an edge; `others`: fields of subclasses."""
+        return row_of(
+            cls,
+            edge,
+            distance=distance,
+            source=title(graph, graph.vertices[edge.from_id]),
+            target=title(graph, graph.vertices[edge.to_id]),
+            job=edge.job or None,
+            dag=edge.properties.get("dag_name"),
+            assumed=edge.properties.get("assumed") == "true",
+            **others,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LineageResult(RowsResult):
+    """The lineage upstream or downstream of `start` within `depth` hops (None: unlimited)."""
+
+    row_type = EdgeRow
+
+    start: Annotated[Element, Shown(name="of")]
+    depth: Annotated[int | None, JSON_ONLY] = None
+
+    @property
+    def items(self) -> Sequence[Edge]:
+        return self.graph.edges
+
+    @property
+    def tool_items(self) -> Sequence[Edge]:
+        """The edges along which data flows, the nearest first."""
+        hops = self._hops
+        edges = [edge for edge in self.items if edge.id in hops]
+        return sorted(edges, key=lambda edge: (hops[edge.id], edge.from_id, edge.to_id, edge.label, edge.id))
+
+    @property
+    def roots(self) -> Sequence[str]:
+        return [self.start.id]
+
+    @property
+    def direction(self) -> Direction:
+        return "up" if self.question == "upstream" else "down"
+
+    def row(self, item: Edge) -> EdgeRow:
+        return EdgeRow.of(self.graph, item, distance=self._hops.get(item.id, 0))
+
+    def csv_tables(self) -> Renderables:
+        """Return a row per edge, also if there is none."""
+        from lineage_merge.questions.formats.table import edge_table
+
+        return [edge_table(self.graph)]
+
+    @cached_property
+    def _hops(self) -> Mapping[str, int]:
+        """The distance of the farther end of each edge along which data flows, by id.
+
+        Influences end at datasets and begin at columns: they count from the datasets of the columns.
+        """
+        edges = [edge for edge in self.graph.edges if edge.label != "has_column"]
+        flows = [edge for edge in self.graph.edges if edge.label != "influences"]
+        hops = distances([self.start.id], flows, self.direction)
+        for identifier, distance in list(hops.items()):
+            dataset = dataset_of(identifier)
+            hops[dataset] = min(distance, hops.get(dataset, distance))
+        last = max(hops.values()) + 1
+        return {
+            edge.id: hops.get(edge.to_id if self.direction == "up" else edge.from_id, last) + 1
+            for edge in edges
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _LineageQuestion(Question[LineageResult]):
+    """A question on the lineage of a dataset or column in one direction."""
+
+    default_format = "tree"
+
+    towards: ClassVar[Direction]
+
+    name: Annotated[DatasetName, DATASET]
+    _: KW_ONLY
+    depth: Annotated[int | None, DEPTH] = None
+    columns: Annotated[bool, COLUMNS] = False
+    influences: Annotated[bool, INFLUENCES] = False
+
+    def answer(self, graph: ScopedGraph) -> LineageResult:
+        start = graph.dataset_or_column(self.name)
+        answer = lineage(
+            graph.graph,
+            start,
+            self.towards,
+            depth=self.depth,
+            dag=graph.dag,
+            columns=self.columns,
+            influences=self.influences,
+        )
+        is_empty = all(edge.label == "has_column" for edge in answer.edges)
+        return LineageResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=answer,
+            note=f"{start.title}: no {self.question} datasets" if is_empty else "",
+            start=start,
+            depth=self.depth,
+        )
+
+
+class UpstreamQuestion(_LineageQuestion):
+    """Show the upstream lineage of a dataset or column.
+
+    DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
+    """
+
+    __slots__ = ()
+
+    towards = "up"
+    question = "upstream"
+    examples = (
+        "lineage-merge upstream top_events_by_sales",
+        "lineage-merge upstream top_events_by_sales#total_sales",
+        "lineage-merge upstream dev.public.sales --environment dev --depth 2 --columns",
+        "lineage-merge upstream top_events_by_sales --folder lineage --format mermaid",
+    )
+    tool = ToolText(
+        "Where data comes from",
+        "What feeds a dataset or, with #column, a column: edges with jobs and expressions, the nearest "
+        "first. For questions such as: where does this number come from?",
+    )
+
+
+class DownstreamQuestion(_LineageQuestion):
+    """Show the downstream lineage of a dataset or column.
+
+    DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
+    """
+
+    __slots__ = ()
+
+    towards = "down"
+    question = "downstream"
+    examples = (
+        "lineage-merge downstream s3://tickit-raw/sales",
+        "lineage-merge downstream s3://tickit-raw/sales#pricepaid --influences",
+        "lineage-merge downstream s3://tickit-raw/sales --dag tickit_daily --format graphml",
+    )
+    tool = ToolText(
+        "Where data goes",
+        "What a dataset or column feeds: edges, the nearest first. For what a change breaks use impact.",
+    )
+
+
+def all_paths(
     graph: LineageGraph,
     start: Vertex,
-    direction: Direction,
+    end: Vertex,
     *,
     depth: int | None = None,
     dag: str | None = None,
     columns: bool = False,
     influences: bool = False,
 ) -> Subgraph:
-    """Return the upstream (`up`) or downstream (`down`) of `start` within `depth` hops (None: unlimited).
+    """Return all paths from `start` to `end` with at most `depth` hops; no edges if there are none.
 
-    Only traversed edges are included: not those between datasets at the maximum depth. `columns` adds the
-    columns of the datasets and the edges between them, `influences` the columns that determine their rows;
-    neither is followed further.
+    The vertices on paths are those reachable from both ends: two traversals, then the edges between them.
+    Raises `QueryError` if one end is a dataset and the other a column.
     """
-    if start.label == COLUMN:
-        edges = column_edges(graph, {start.id}, direction, depth=depth, dag=dag)
-    else:
-        inner = within_depth(graph, {start.id}, direction, depth, dag)
-        ask = graph.edges_from if direction == "down" else graph.edges_to
-        edges = ask(sorted(inner), ["feeds"], dag)
-    which: Influences = "by" if direction == "down" else "into"
-    return completed(
-        graph,
-        {start.id, *ends(edges)},
-        edges,
-        dag,
-        columns=columns,
-        influences=which if influences else None,
-    )
+    if (start.label == COLUMN) != (end.label == COLUMN):
+        raise QueryError("the ends of a path must be two datasets or two columns")
+    on_paths = _on_paths(graph, start, end, depth, dag)
+    ids = {start.id, end.id}.union(*((edge.from_id, edge.to_id) for edge in on_paths))
+    which: Influences | None = "within" if influences else None
+    return completed(graph, ids, on_paths, dag, columns=columns, influences=which)
 
 
-def within_depth(
-    graph: LineageGraph,
-    starts: set[str],
-    direction: Direction,
-    depth: int | None,
-    dag: str | None,
-) -> set[str]:
-    """Return the datasets whose edges are within the depth: those at the maximum are only ends of edges."""
-    less = None if depth is None else max(depth - 1, 0)
-    return starts | graph.reach(sorted(starts), ["feeds"], direction, less, dag)
+def _on_paths(
+    graph: LineageGraph, start: Vertex, end: Vertex, depth: int | None, dag: str | None
+) -> set[Edge]:
+    is_column = start.label == COLUMN
+    labels = ["feeds_column" if is_column else "feeds"]
+    followed = [*labels, "has_column"] if is_column and depth is None else labels
+    ahead = graph.reach([start.id], followed, "down", depth, dag)
+    if is_column and have_fields(graph, ahead | {start.id, end.id}, depth):
+        edges = column_edges(graph, {start.id}, "down", depth=depth, dag=dag)
+        return edges_on_paths(edges, start.id, end.id, depth)
+    if end.id not in ahead:
+        return set()
+    behind = graph.reach([end.id], labels, "up", depth, dag)
+    middle = (ahead | {start.id}) & (behind | {end.id})
+    edges = graph.edges_from(sorted(middle - {end.id} | {start.id}), labels, dag)
+    return edges_on_paths([edge for edge in edges if edge.to_id in middle], start.id, end.id, depth)
 
 
-def completed(
-    graph: LineageGraph,
-    ids: Iterable[str],
-    edges: Iterable[Edge],
-    dag: str | None = None,
-    *,
-    columns: bool = False,
-    influences: Influences | None = None,
-) -> Subgraph:
-    """Return the subgraph of these ids and edges, with columns and influences if requested."""
-    vertices = with_derived(graph, set(ids))
-    all_edges = list(edges)
-    if columns:
-        all_edges += _columns(graph, vertices, dag)
-    if influences:
-        all_edges += _influences(graph, vertices, dag, influences)
-    known = {vertex.id for vertex in vertices}
-    return subgraph([*vertices, *with_derived(graph, ends(all_edges) - known)], all_edges)
+def edges_on_paths(edges: Iterable[Edge], start: str, end: str, depth: int | None = None) -> set[Edge]:
+    """Return the edges on paths from `start` to `end` with at most `depth` hops.
 
-
-def ends(edges: Iterable[Edge]) -> set[str]:
-    """Return the ids of the ends of edges."""
-    return {end for edge in edges for end in (edge.from_id, edge.to_id)}
-
-
-def distances(
-    starts: Iterable[str],
-    edges: Iterable[Edge],
-    direction: Direction = "down",
-    *,
-    from_fields: bool = False,
-) -> dict[str, int]:
-    """Return the hops of the shortest paths from the starts (0) over these edges, by id.
-
-    A field is as near as its column; with `from_fields` the column as its field.
+    Paths do not pass their start or end twice; cycles in between are allowed. A path to a structure or a
+    field of the end is one to the end.
     """
-    leaving: Mapping[str, list[str]] = defaultdict(list)
-    fields: Mapping[str, list[str]] = defaultdict(list)
-    for edge in edges:
-        if edge.label == "has_column":
-            if is_field(edge.to_id):
-                part, whole = (edge.from_id, edge.to_id) if from_fields else (edge.to_id, edge.from_id)
-                fields[whole].append(part)
-            continue
-        here, there = (edge.from_id, edge.to_id) if direction == "down" else (edge.to_id, edge.from_id)
-        leaving[here].append(there)
-    return _walk(starts, leaving, fields)[0]
+    passed = [edge for edge in edges if start == end or (edge.to_id != start and edge.from_id != end)]
+    from_start = distances([start], passed)
+    parts = {part for part in from_start if is_field(part) and end in structures_of(part)}
+    to_end = distances([end, *structures_of(end), *parts], passed, "up", from_fields=True)
+    return {
+        edge
+        for edge in passed
+        if edge.from_id in from_start
+        and edge.to_id in to_end
+        and (depth is None or _length(edge, from_start, to_end) <= depth)
+    }
 
 
-def _walk(
-    starts: Iterable[str],
-    neighbors: Mapping[str, Iterable[str]],
-    parts: Mapping[str, Iterable[str]] = MappingProxyType({}),
-) -> tuple[dict[str, int], dict[str, str]]:
-    """Return the hops from the nearest start, and the vertex before each on a shortest path.
-
-    `parts`: vertices that are as near as the one that they are a part of.
-    """
-    hops = dict.fromkeys(starts, 0)
-    previous: dict[str, str] = {}
-    waiting = deque(hops)
-    while waiting:
-        here = waiting.popleft()
-        for part in parts.get(here, ()):
-            if hops.get(part, hops[here] + 1) > hops[here]:
-                hops[part] = hops[here]
-                waiting.appendleft(part)
-        for neighbor in neighbors.get(here, ()):
-            if neighbor not in hops:
-                hops[neighbor] = hops[here] + 1
-                previous[neighbor] = here
-                waiting.append(neighbor)
-    return hops, previous
+def _length(edge: Edge, from_start: Mapping[str, int], to_end: Mapping[str, int]) -> int:
+    """Return the hops of the shortest path over an edge; one to a field is no hop."""
+    return from_start[edge.from_id] + (edge.label != "has_column") + to_end[edge.to_id]
 
 
-def strongly_connected_components(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
-    """Return strongly connected components (Tarjan's algorithm, iterative) by size, then name."""
-    following = grouped((source, target) for source, target in sorted(set(pairs)))
-    index: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    waiting: list[str] = []
-    is_waiting: set[str] = set()
-    groups: list[tuple[str, ...]] = []
-    for root in sorted(following):
-        if root in index:
-            continue
-        walk = [(root, iter(following[root]))]
-        index[root] = lowest[root] = len(index)
-        waiting.append(root)
-        is_waiting.add(root)
-        while walk:
-            here, left = walk[-1]
-            for neighbor in left:
-                if neighbor not in index:
-                    index[neighbor] = lowest[neighbor] = len(index)
-                    waiting.append(neighbor)
-                    is_waiting.add(neighbor)
-                    walk.append((neighbor, iter(following.get(neighbor, ()))))
-                    break
-                if neighbor in is_waiting:
-                    lowest[here] = min(lowest[here], index[neighbor])
-            else:
-                walk.pop()
-                if walk:
-                    above = walk[-1][0]
-                    lowest[above] = min(lowest[above], lowest[here])
-                if lowest[here] == index[here]:
-                    group = [waiting.pop()]
-                    while group[-1] != here:
-                        group.append(waiting.pop())
-                    is_waiting.difference_update(group)
-                    if len(group) > 1 or here in following.get(here, ()):
-                        groups.append(tuple(sorted(group)))
-    return tuple(sorted(groups, key=lambda group: (-len(group), group)))
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PathResult(LineageResult):
+    """All paths from `start` to `end` of at most `depth` hops (None: unlimited)."""
 
-
-def _columns(graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None) -> list[Edge]:
-    owned = graph.edges_below([vertex.id for vertex in vertices if vertex.is_dataset], ["has_column"], dag)
-    columns = sorted({edge.to_id for edge in owned})
-    there = set(columns)
-    return owned + [edge for edge in graph.edges_from(columns, ["feeds_column"], dag) if edge.to_id in there]
-
-
-def _influences(
-    graph: LineageGraph, vertices: Iterable[Vertex], dag: str | None, which: Influences
-) -> list[Edge]:
-    """Return influences between the datasets; if there are only columns, those selected by `which`."""
-    datasets = {vertex.id for vertex in vertices if vertex.is_dataset}
-    if datasets:
-        into = graph.edges_to(sorted(datasets), ["influences"], dag)
-        return [edge for edge in into if dataset_of(edge.from_id) in datasets]
-    columns = {vertex.id for vertex in vertices if vertex.label == COLUMN}
-    owners = {dataset_of(column) for column in columns}
-    if which == "into":
-        return graph.edges_to(sorted(owners), ["influences"], dag)
-    by = graph.edges_from(sorted(columns), ["influences"], dag)
-    return [edge for edge in by if which == "by" or edge.to_id in owners]
+    start: Annotated[Element, Shown(tool_name="of")]
+    end: Annotated[Element, Shown()]
 
 
 @dataclass(frozen=True, slots=True)
-class Upstream:
-    """Datasets by id and their direct inputs among them; the start has distance 0.
+class PathQuestion(Question[PathResult]):
+    """Show all paths from one dataset to another, or from one column to another."""
 
-    `columns`: of a column, the column and its upstream columns; empty for a dataset. `distances` are numbers
-    of hops, `following` the next dataset on a shortest path to the start.
-    """
+    question = "path"
+    short_help = "Show all paths from one dataset or column to another."
+    examples = (
+        "lineage-merge path s3://tickit-raw/sales top_events_by_sales",
+        "lineage-merge path s3://tickit-raw/sales#pricepaid top_events_by_sales#total_sales --json",
+    )
+    default_format = "tree"
+    tool = ToolText(
+        "Paths between two elements",
+        "All paths from one dataset or column to another: whether and how the first feeds the second.",
+    )
 
-    datasets: Mapping[str, Vertex]
-    inputs: Mapping[str, tuple[str, ...]]
-    distances: Mapping[str, int]
-    following: Mapping[str, str] = field(default_factory=dict)
-    columns: frozenset[str] = frozenset()
+    start: Annotated[DatasetName, Parameter(metavar="FROM", is_argument=True)]
+    end: Annotated[DatasetName, Parameter(metavar="TO", is_argument=True)]
+    _: KW_ONLY
+    depth: Annotated[int | None, DEPTH] = None
+    columns: Annotated[bool, COLUMNS] = False
+    influences: Annotated[bool, replace(INFLUENCES, on=("command",))] = False
 
-    def path(self, dataset: str) -> tuple[str, ...]:
-        """Return the ids of a shortest path from a dataset to the start."""
-        path = [dataset]
-        while path[-1] in self.following:
-            path.append(self.following[path[-1]])
-        return tuple(path)
-
-
-def upstream(
-    graph: LineageGraph, start: Vertex, *, depth: int | None = None, dag: str | None = None
-) -> Upstream:
-    """Return the datasets upstream of `start` within `depth` hops (None: unlimited), with the start.
-
-    For a column: the datasets of the columns from which it is computed.
-    """
-    answer = lineage(graph, start, "up", depth=depth, dag=dag)
-    columns: frozenset[str] = frozenset()
-    datasets: Iterable[Vertex] = answer.datasets
-    pairs = [(edge.from_id, edge.to_id) for edge in answer.edges]
-    first = start.id
-    if start.label == COLUMN:
-        columns = frozenset({start.id, *ends(answer.edges)})
-        datasets = graph.vertices(sorted(map(dataset_of, columns)))
-        pairs = [(dataset_of(source), dataset_of(target)) for source, target in pairs]
-        first = dataset_of(start.id)
-    inputs = inputs_of(pairs)
-    distances, following = _walk([first], inputs)
-    return Upstream({dataset.id: dataset for dataset in datasets}, inputs, distances, following, columns)
-
-
-def inputs_of(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return the other datasets that feed each dataset, sorted."""
-    by_target: dict[str, set[str]] = defaultdict(set)
-    for source, target in pairs:
-        if source != target:
-            by_target[target].add(source)
-    return {target: tuple(sorted(sources)) for target, sources in by_target.items()}
+    def answer(self, graph: ScopedGraph) -> PathResult:
+        start, end = graph.dataset_or_column(self.start), graph.dataset_or_column(self.end)
+        paths = all_paths(
+            graph.graph,
+            start,
+            end,
+            depth=self.depth,
+            dag=graph.dag,
+            columns=self.columns,
+            influences=self.influences,
+        )
+        has_path = any(edge.label in ("feeds", "feeds_column") for edge in paths.edges)
+        return PathResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=paths,
+            note="" if has_path else f"no path from {start.title} to {end.title}",
+            start=start,
+            end=end,
+            depth=self.depth,
+        )

@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Literal
 from lineage_merge.graph_format.elements import JOB, Subgraph, Vertex, subgraph
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.fields import JSON_ONLY, ElementId, Time, row_of
-from lineage_merge.questions.last_updates import FAILED
 from lineage_merge.questions.question import (
     LIMIT,
     UNUSED_FOR,
@@ -20,7 +19,8 @@ from lineage_merge.questions.question import (
 )
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.usage_question import UsageResult, unused_result
+from lineage_merge.questions.traversal.last_updates import FAILED
+from lineage_merge.questions.usage import UsageResult, unused_result
 
 SEARCH = Parameter("part of the name", metavar="TEXT")
 

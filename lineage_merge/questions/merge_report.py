@@ -206,7 +206,7 @@ class NearMissesQuestion(Question[NearMissesResult]):
     question = "near-misses"
 
     def answer(self, graph: ScopedGraph) -> NearMissesResult:
-        from lineage_merge.questions.near_misses import near_misses
+        from lineage_merge.questions.traversal.near_misses import near_misses
 
         if graph.environment is None:
             raise QueryError("near misses need an environment. Fix: set it when the graph is opened")

@@ -16,8 +16,8 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import FIELD, DatasetName, column_id, column_of, dataset_id, structures_of
 from lineage_merge.model.errors import Ambiguous, NamingError, NotFound, did_you_mean, similar_names
 from lineage_merge.naming import name_uri
-from lineage_merge.questions.column_walk import with_derived
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.traversal.column_walk import with_derived
 
 _SUGGESTED = 10
 # Vertices that are compared with a misspelt name, and the shortest half of a name that is searched.

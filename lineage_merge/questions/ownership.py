@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any
 
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.questions.dependents import Dependent, Dependents, Kind, dependents
 from lineage_merge.questions.fields import (
     JSON_ONLY,
     NOT_FOR_TOOLS,
@@ -19,10 +18,11 @@ from lineage_merge.questions.fields import (
     row_as_json,
     row_of,
 )
-from lineage_merge.questions.impact_question import affected_row, some_names
+from lineage_merge.questions.impact import affected_row, some_names
 from lineage_merge.questions.question import DEPTH, ELEMENT, ElementName, Question, ToolText
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
+from lineage_merge.questions.traversal.dependents import Dependent, Dependents, Kind, dependents
 
 KINDS: tuple[Kind, ...] = ("dataset", "column", "job", "exposure")
 

@@ -17,9 +17,9 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import NotFound
 from lineage_merge.questions.backends.columnar import ColumnarGraph
-from lineage_merge.questions.causes import RecentChange
-from lineage_merge.questions.lineage_changes import Change, compare_pictures
 from lineage_merge.questions.names import resolve_any
+from lineage_merge.questions.traversal.causes import RecentChange
+from lineage_merge.questions.traversal.lineage_changes import Change, compare_pictures
 
 
 class AsOf(NamedTuple):

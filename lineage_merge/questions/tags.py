@@ -9,7 +9,6 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import QueryError, did_you_mean
 from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Shown, Tag
-from lineage_merge.questions.lineage import ends
 from lineage_merge.questions.names import check_scope
 from lineage_merge.questions.question import (
     OPTIONAL_DATASET,
@@ -21,7 +20,8 @@ from lineage_merge.questions.question import (
 )
 from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.tag_propagation import Carrier, PropagatedTags, Stop, propagate
+from lineage_merge.questions.traversal.lineage import ends
+from lineage_merge.questions.traversal.tag_propagation import Carrier, PropagatedTags, Stop, propagate
 
 if TYPE_CHECKING:
     from rich.text import Text

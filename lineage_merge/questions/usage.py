@@ -1,229 +1,244 @@
-"""Usage of datasets and columns: how often and when last the statements of their warehouse read them.
+"""The question `usage`: how often and when last statements read datasets and columns, and what is unused."""
 
-The merge of a query log counts the reads and records the observed time (`query_log`). What no query log
-covers is not observed: its usage is unknown, never none.
-"""
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
-
-from lineage_merge.graph_format.elements import COLUMN, Vertex, name_parts, values_of
-from lineage_merge.model.elements import dataset_of, is_column_id, query_log_id, structures_of
-from lineage_merge.model.graph_walks import reachable
+from lineage_merge.graph_format.elements import COLUMN, Vertex, column_order, subgraph
+from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
+from lineage_merge.model.counts import counted, listed_counts
 from lineage_merge.model.times import duration_text, utc_date
-from lineage_merge.questions.formats.describe import counted
+from lineage_merge.questions.fields import (
+    NOT_FOR_TOOLS,
+    Cell,
+    Counts,
+    Duration,
+    Element,
+    ElementId,
+    Label,
+    Shown,
+    Text,
+    Time,
+)
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.question import (
+    LIMIT,
+    UNUSED_FOR,
+    Age,
+    DatasetName,
+    Parameter,
+    Question,
+    ToolText,
+    age_ms,
+)
+from lineage_merge.questions.result import RowsResult
+from lineage_merge.questions.scoped_graph import ScopedGraph
+from lineage_merge.questions.traversal.usage import QUERY_LOG, Usage, lookback_fix, query_log_of, usages
 
-Status = Literal["used", "unused", "unknown"]
-QUERY_LOG = "query_log"
-_DAY_MS = 24 * 3_600_000
-# What was not read for so long is unused, without another duration. A bit less than the default lookback of
-# a query log, of which the first statement may be later.
-UNUSED_AFTER_MS = 28 * _DAY_MS
-# A statement that reads a view reads what it is made of.
-_READS = {False: ("feeds",), True: ("feeds_column", "influences")}
-
-
-class Verdict(NamedTuple):
-    """Whether an element is unused, with the reason."""
-
-    status: Status
-    reason: str
+NOT_OBSERVED = "usage is unknown: no query log covers it. Fix: merge the source query_log"
+_NOTHING_UNUSED = "nothing is unused"
+# Statements read no dashboard and no metric.
+_READ_LABELS = tuple(label for label in DATASET_LABELS if label not in ("exposure", *SEMANTIC_LABELS))
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """The reads of a dataset or column in the observed time.
+class UsageRow:
+    """A dataset or column with the reads by statements of its warehouse."""
 
-    Times are ms since 1970. `observed_from`, `observed_until`: None if it is not observed. `own_reads`,
-    `own_last_read`: of the element itself. `through`: what is read with it: views that read it, directly or
-    through other views, of a field the structures that contain it, of a structure its fields.
+    element: Annotated[Element, Shown(name="id")]
+    title: Annotated[Text, NOT_FOR_TOOLS]
+    reads: Annotated[int | None, Shown("statements in the observed time; empty: not observed")]
+    last_read: Annotated[Time | None, Shown("also of views that read it")]
+    through: Annotated[ElementId | None, Shown("the view or structure by which it was last read")]
+    readers: Annotated[tuple[Label, ...], Shown("hashes or groups of users, if they are merged")]
+    observed_from: Time | None
+    observed_until: Time | None
+    status: Annotated[Label | None, Shown("with unused_for: used, unused or unknown", is_sparse=True)]
+    reason: Annotated[Text | None, Shown("of this status", is_sparse=True)]
+    observed: Cell
+
+
+def usage_row(usage: Usage, unused_for: int | None = None) -> UsageRow:
+    """Return the row of a dataset or column; with a duration in ms, whether it is unused for so long."""
+    verdict = None if unused_for is None else usage.verdict(unused_for)
+    return UsageRow(
+        usage.element,
+        usage.element.title,
+        usage.reads,
+        usage.last_read,
+        usage.read_through.id if usage.read_through else None,
+        usage.readers,
+        usage.observed_from,
+        usage.observed_until,
+        verdict and verdict.status,
+        verdict and verdict.reason,
+        _observed(usage),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class UsageResult(RowsResult):
+    """Datasets or columns, most read first; `assessed`: also those not in `usages`."""
+
+    row_type = UsageRow
+    rows_name = "usages"
+    table = "title: name, reads, last_read: last read, through, readers, observed, status, reason"
+    optional = ("through", "readers", "status", "reason")
+
+    start: Annotated[Element | None, Shown(name="of")] = None
+    unused_for: Annotated[Duration | None, Shown("as asked")] = None
+    usages: tuple[Usage, ...] = ()
+    assessed: tuple[Usage, ...] = ()
+    of_start: Usage | None = None
+
+    @property
+    def counts(self) -> Annotated[Counts, Shown("of unused_for: elements by status")]:
+        """The numbers of all assessed datasets or columns by status."""
+        return Counter() if self.unused_for is None else statuses(self.assessed, self.unused_for)
+
+    def row(self, item: Usage) -> UsageRow:
+        return usage_row(item, self.unused_for)
+
+    def summary(self) -> Iterator[str]:
+        """Yield the usage of the dataset whose columns are listed, and the numbers by status."""
+        if self.of_start:
+            yield f"{self.of_start.element.title}: {self.of_start.text}"
+        if self.unused_for is not None:
+            reasons = {
+                verdict.reason
+                for usage in self.assessed
+                if (verdict := usage.verdict(self.unused_for)).status == "unknown"
+            }
+            why = f" ({', '.join(sorted(reasons))})" if reasons else ""
+            yield f"in {duration_text(self.unused_for)}: {listed_counts(self.counts)}{why}"
+            if fix := lookback_fix(self.assessed, self.unused_for):
+                yield fix
+        elif not self.start and (observed := [usage for usage in self.assessed if usage.is_observed]):
+            number = sum(not usage.is_read for usage in observed)
+            yield f"not read in the observed time: {number} of {counted(len(observed), 'dataset')}"
+
+
+def _observed(usage: Usage) -> str:
+    if usage.observed_from is None or usage.observed_until is None:
+        return "no"
+    length = duration_text(usage.observed_until - usage.observed_from)
+    return f"{length}, until {utc_date(usage.observed_until)}"
+
+
+def statuses(assessed: Iterable[Usage], duration_ms: int) -> Counter[str]:
+    """Return the numbers of unused, unknown and used elements."""
+    counts = Counter(usage.verdict(duration_ms).status for usage in assessed)
+    return Counter({status: counts[status] for status in ("unused", "unknown", "used")})
+
+
+def unused_result(
+    question: str, graph: ScopedGraph, datasets: Iterable[Vertex], unused_for: int, note: str
+) -> UsageResult:
+    """Return those of the datasets that are unused, then those of unknown usage. `note`: without datasets."""
+    assessed = tuple(usages(graph.graph, datasets).values())
+    by_status: dict[str, list[Usage]] = {"unused": [], "unknown": [], "used": []}
+    for usage in assessed:
+        by_status[usage.verdict(unused_for).status].append(usage)
+    shown = (*by_status["unused"], *by_status["unknown"])
+    return UsageResult(
+        question=question,
+        scope=graph.scope,
+        graph=subgraph(usage.element for usage in shown),
+        note=note or ("" if shown else _NOTHING_UNUSED),
+        unused_for=unused_for,
+        usages=shown,
+        assessed=assessed,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UsageQuestion(Question[UsageResult]):
+    """List the datasets, or the columns of one, by how many statements read them, with the last read.
+
+    The reads are those in the query log of the warehouse. What no query log covers is not observed, such as
+    files: its usage is unknown. With --unused-for, only what no statement read for so long, itself or through
+    a view; if it is not observed that long, its usage is unknown, too.
     """
 
-    element: Vertex
-    own_reads: int = 0
-    own_last_read: int | None = None
-    readers: tuple[str, ...] = ()
-    observed_from: int | None = None
-    observed_until: int | None = None
-    through: tuple["Usage", ...] = ()
+    question = "usage"
+    short_help = "List datasets or columns by reads, and what is unused."
+    examples = (
+        "lineage-merge usage",
+        "lineage-merge usage dev.public.sales",
+        "lineage-merge usage dev.public.sales --unused-for 90d",
+    )
+    formats = ("table", "csv", "json")
+    tool = ToolText(
+        "Who reads data, and what is unused",
+        "How often and when last statements of the warehouse read datasets, the columns of one, or a "
+        "column, and what they do not read.",
+        has_past=False,
+    )
 
-    @property
-    def is_observed(self) -> bool:
-        """Whether the reads of its namespace are counted."""
-        return self.observed_from is not None and self.observed_until is not None
+    name: Annotated[
+        DatasetName | None,
+        Parameter(
+            metavar="[DATASET[#COLUMN]]",
+            is_argument=True,
+            tool_help="a column, or a dataset for its columns; default: all datasets",
+        ),
+    ] = None
+    _: KW_ONLY
+    unused_for: Annotated[Age | None, UNUSED_FOR] = None
+    limit: Annotated[int | None, LIMIT] = None
 
-    @property
-    def reads(self) -> int | None:
-        """The statements in the observed time that read the element itself; None if it is not observed.
-
-        A count of an earlier merge, whose last read is before that time, is 0.
-        """
-        if not self.is_observed:
-            return None
-        is_stale = self.own_last_read is not None and self.own_last_read < (self.observed_from or 0)
-        return 0 if is_stale else self.own_reads
-
-    @property
-    def last_read(self) -> int | None:
-        """The time of the last read, of the element itself or of `through`."""
-        times = (usage.own_last_read for usage in (self, *self.through))
-        return max((time for time in times if time is not None), default=None)
-
-    @property
-    def read_through(self) -> Vertex | None:
-        """The view or structure by which it was last read; None if it was read itself then, or never."""
-        last_read = self.last_read
-        if last_read is None or last_read == self.own_last_read:
-            return None
-        return next(usage.element for usage in self.through if usage.own_last_read == last_read)
-
-    @property
-    def not_read_since(self) -> int | None:
-        """The time after which no statement read it, as far as it is observed."""
-        if not self.is_observed:
-            return None
-        return max(self.observed_from or 0, self.last_read or 0)
-
-    def verdict(self, duration_ms: int) -> Verdict:
-        """Return whether nothing read it for that long before the end of the observed time.
-
-        It is unknown if the element, or what is read with it, is not observed that long.
-        """
-        unknown = ""
-        for use in (self, *self.through):
-            if use.observed_from is None or use.observed_until is None:
-                reason = "not observed"
-            elif use.own_last_read is not None and use.own_last_read >= use.observed_until - duration_ms:
-                return Verdict(
-                    "used", self.text if self.is_read else f"last read on {utc_date(self.last_read)}"
-                )
-            elif use.observed_until - use.observed_from < duration_ms:
-                reason = f"observed for {duration_text(use.observed_until - use.observed_from)} only"
-            else:
-                continue
-            unknown = unknown or (reason if use is self else f"{use.element.title}: {reason}")
-        return Verdict("unknown", unknown) if unknown else Verdict("unused", self.text)
-
-    @property
-    def is_read(self) -> bool:
-        """Whether it was read in the observed time."""
-        return self.last_read is not None and self.last_read >= (self.observed_from or 0)
-
-    @property
-    def text(self) -> str:
-        """``read 1,204 times, last on 2026-11-20``; ``not read since 2026-08-01 (observed)``."""
-        if not self.is_observed:
-            return "not observed"
-        times = f"read {counted(self.reads, 'time')}" if self.reads else ""
-        if self.is_read:
-            through = f" through {self.read_through.title}" if self.read_through else ""
-            last_on = f"last on {utc_date(self.last_read)}"
-            return f"{times}, {last_on}{through}" if times else f"read{through}, {last_on}"
-        return times or f"not read since {utc_date(self.not_read_since)} (observed)"
-
-
-def usages(graph: LineageGraph, elements: Iterable[Vertex]) -> dict[str, Usage]:
-    """Return the usage of datasets and columns by id, in their order."""
-    starts = {element.id: element for element in elements}
-    logs = _query_logs(graph, starts)
-    observed = {id_: vertex for id_, vertex in starts.items() if query_log_of(id_) in logs}
-    through = _through(graph, observed) if observed else {}
-    others = {other for others_through in through.values() for other in others_through}
-    vertices = starts | {vertex.id: vertex for vertex in graph.vertices(sorted(others - starts.keys()))}
-    logs |= _query_logs(graph, vertices.keys() - starts.keys())
-    own = {id_: _own_usage(vertex, logs.get(query_log_of(id_))) for id_, vertex in vertices.items()}
-    return {
-        identifier: replace(
-            own[identifier],
-            through=tuple(own[other] for other in through.get(identifier, ()) if other in own),
+    def answer(self, graph: ScopedGraph) -> UsageResult:
+        unused_for = age_ms(self.unused_for, "unused_for")
+        start = graph.dataset_or_column(self.name) if self.name is not None else None
+        elements = _elements(graph.graph, start) if start else _observed_datasets(graph)
+        usage_by_id = usages(graph.graph, [*elements, *([start] if start else [])])
+        assessed = sorted((usage_by_id[element.id] for element in elements), key=_most_read_first)
+        shown = [
+            usage for usage in assessed if unused_for is None or usage.verdict(unused_for).status == "unused"
+        ][: self.limit]
+        note = ""
+        if not any(usage.is_observed for usage in usage_by_id.values()):
+            note = graph.empty_note(NOT_OBSERVED)
+        elif not assessed:
+            note = f"{start.title} has no columns" if start else ""
+        elif not shown:
+            note = _NOTHING_UNUSED
+            if any(usage.verdict(unused_for or 0).status == "unknown" for usage in assessed):
+                note = "nothing is known to be unused"
+        return UsageResult(
+            question=self.question,
+            scope=graph.scope,
+            graph=subgraph(usage.element for usage in shown),
+            note=note,
+            start=start,
+            unused_for=unused_for,
+            usages=tuple(shown),
+            assessed=tuple(assessed),
+            of_start=usage_by_id[start.id] if start and start.label != COLUMN else None,
         )
-        for identifier in starts
-    }
 
 
-def query_log_of(identifier: str) -> str:
-    """Return the id of the query log that counts the reads of a dataset or column."""
-    environment, namespace, _ = name_parts(dataset_of(identifier))
-    return query_log_id(environment, namespace)
+def _most_read_first(usage: Usage) -> tuple[int, int, str]:
+    return -1 if usage.reads is None else -usage.reads, -(usage.last_read or 0), usage.element.id
 
 
-def _query_logs(graph: LineageGraph, identifiers: Iterable[str]) -> dict[str, Vertex]:
-    ids = sorted({query_log_of(identifier) for identifier in identifiers})
-    return {log.id: log for log in graph.vertices(ids)} if ids else {}
+def _elements(graph: LineageGraph, start: Vertex) -> Sequence[Vertex]:
+    """Return a column, or the columns and fields of a dataset by position."""
+    if start.label == COLUMN:
+        return [start]
+    columns = {vertex.id: vertex for vertex in graph.vertices(_columns_of(graph, start.id))}
+    return sorted(columns.values(), key=lambda column: column_order(columns, column))
 
 
-def _own_usage(element: Vertex, log: Vertex | None) -> Usage:
-    held, observed = element.properties, log.properties if log else {}
-    return Usage(
-        element,
-        int(held.get("read_count", 0)),
-        held.get("last_read_at"),
-        tuple(map(str, values_of(element, "readers"))),
-        observed.get("observed_from"),
-        observed.get("observed_until"),
-    )
+def _columns_of(graph: LineageGraph, dataset: str) -> list[str]:
+    return sorted({edge.to_id for edge in graph.edges_below([dataset], ["has_column"])})
 
 
-def _through(graph: LineageGraph, vertices: Mapping[str, Vertex]) -> dict[str, list[str]]:
-    """Return the ids of what is read with each element, by id."""
-    seeds = _fields_and_structures(graph, vertices)
-    readers: defaultdict[str, set[str]] = defaultdict(set)
-    datasets: dict[str, Vertex] = {}
-    left = {*vertices, *(seed for seeds_found in seeds.values() for seed in seeds_found)}
-    passed = set(left)
-    while left:
-        edges = []
-        for is_column, labels in _READS.items():
-            if starts := sorted(identifier for identifier in left if is_column_id(identifier) is is_column):
-                edges += graph.edges_from(starts, labels)
-        new = {dataset_of(edge.to_id) for edge in edges} - datasets.keys()
-        datasets |= {vertex.id: vertex for vertex in graph.vertices(sorted(new))} if new else {}
-        for edge in edges:
-            view = datasets.get(dataset_of(edge.to_id))
-            if view is not None and view.label == "view" and view.id != dataset_of(edge.from_id):
-                readers[edge.from_id].add(edge.to_id)
-        left = {target for edge in edges for target in readers.get(edge.from_id, ())} - passed
-        passed |= left
-    return {id_: sorted(reachable({id_, *seeds.get(id_, ())}, readers) - {id_}) for id_ in vertices}
-
-
-def _fields_and_structures(graph: LineageGraph, vertices: Mapping[str, Vertex]) -> dict[str, set[str]]:
-    """Return of columns and fields, by id, the structures that contain them and their fields."""
-    columns = [identifier for identifier, vertex in vertices.items() if vertex.label == COLUMN]
-    edges_of = {column: set(structures_of(column)) for column in columns}
-    for edge in graph.edges_below(sorted(columns), ["has_column"]) if columns else ():
-        for structure in structures_of(edge.to_id):
-            if structure in edges_of:
-                edges_of[structure].add(edge.to_id)
-    return edges_of
-
-
-def lookback_fix(assessed: Iterable[Usage], duration_ms: int) -> str:
-    """Return the remedy if usage is unknown because it is not observed for so long, else ""."""
-    is_too_short = any(
-        usage.verdict(duration_ms).status == "unknown"
-        and all(use.is_observed for use in (usage, *usage.through))
-        for usage in assessed
-    )
-    days = -(-duration_ms // _DAY_MS)
-    return f"Fix: set query_log[].lookback to {days}d, with a log that is as long" if is_too_short else ""
-
-
-def may_be_dropped(usage: Usage, dependents: Mapping[str, int], duration_ms: int) -> str:
-    """Return what stands against dropping a dataset or column: its dependents by kind, and its usage."""
-    status, reason = usage.verdict(duration_ms)
-    if status == "unused":
-        since, until = utc_date(usage.not_read_since), utc_date(usage.observed_until)
-        read = f"no statement read it since {since} (observed until {until})"
-    else:
-        read = f"it was {reason}" if status == "used" else f"its usage is unknown: {reason}"
-        if fix := lookback_fix([usage], duration_ms):
-            read += f" ({fix})"
-    if kinds := [counted(number, kind) for kind, number in dependents.items() if number]:
-        depends = "depends" if sum(dependents.values()) == 1 else "depend"
-        return f"{', '.join(kinds)} {depends} on it; {read}"
-    joined = {"unused": " and ", "used": ", but ", "unknown": "; "}[status]
-    return f"Nothing depends on it{joined}{read}"
+def _observed_datasets(graph: ScopedGraph) -> Sequence[Vertex]:
+    # Query logs are of no DAG.
+    logs = graph.graph.ids([QUERY_LOG], graph.environment)
+    if not logs:
+        return []
+    ids = graph.graph.ids(_READ_LABELS, graph.environment, graph.dag)
+    return graph.graph.vertices(sorted(identifier for identifier in ids if query_log_of(identifier) in logs))

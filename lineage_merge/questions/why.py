@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import Annotated
 
 from lineage_merge.graph_format.elements import Vertex, subgraph
+from lineage_merge.model.counts import counted
 from lineage_merge.model.errors import LineageMergeError
-from lineage_merge.questions.causes import Cause, Diagnosis, FindChanges, Kind, RecentChange, diagnose
 from lineage_merge.questions.fields import (
     JSON_ONLY,
     NOT_FOR_TOOLS,
@@ -22,7 +22,7 @@ from lineage_merge.questions.fields import (
     Time,
     row_of,
 )
-from lineage_merge.questions.formats.describe import counted, one_line, truncate
+from lineage_merge.questions.formats.describe import one_line, truncate
 from lineage_merge.questions.question import (
     DATASET,
     DEPTH,
@@ -37,7 +37,15 @@ from lineage_merge.questions.question import (
 )
 from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.staleness import Expectations
+from lineage_merge.questions.traversal.causes import (
+    Cause,
+    Diagnosis,
+    FindChanges,
+    Kind,
+    RecentChange,
+    diagnose,
+)
+from lineage_merge.questions.traversal.staleness import Expectations
 
 # Datasets of a path that is shown in full.
 _SHORT_PATH = 4

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from lineage_merge.graph_format.elements import Edge, Vertex, title_of_id
 from lineage_merge.graph_format.schema import SETS
+from lineage_merge.model.counts import first_names
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.naming.dbt import JOB_TYPE, project_of, unique_id_of
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.effects import Change
-from lineage_merge.questions.formats.describe import first_names
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.review.consequences import (
     GraphLookup,
     PolicySettings,

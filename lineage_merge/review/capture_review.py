@@ -17,8 +17,8 @@ from lineage_merge.graph_format.elements import (
 from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import column_of, dataset_of, dotted, encode
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.effects import Change
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.review import comparison
 from lineage_merge.review.clauses import ComparableQuery, QueryClause
 from lineage_merge.review.comparison import ColumnInput, Columns, compare_columns

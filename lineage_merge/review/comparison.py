@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.infra.batches import grouped
-from lineage_merge.questions.effects import Change
+from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.review.clauses import FILTER, GROUPING, JOIN, ComparableQuery, QueryClause
 from lineage_merge.review.findings import Finding, Severity, Subject
 from lineage_merge.sources.dbt.columns import Column

@@ -17,15 +17,15 @@ from lineage_merge.graph_format.elements import (
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import column_id, column_of, dataset_of, field_path
-from lineage_merge.questions.column_walk import with_derived
-from lineage_merge.questions.dependents import affected_tests, dependents
-from lineage_merge.questions.effects import Effect
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.impact import job_of
 from lineage_merge.questions.layers import Layer
 from lineage_merge.questions.policies import check_policies
 from lineage_merge.questions.policies.violations import Violation
-from lineage_merge.questions.usage import QUERY_LOG, query_log_of, usages
+from lineage_merge.questions.traversal.column_walk import with_derived
+from lineage_merge.questions.traversal.dependents import affected_tests, dependents
+from lineage_merge.questions.traversal.effects import Effect
+from lineage_merge.questions.traversal.impact import job_of
+from lineage_merge.questions.traversal.usage import QUERY_LOG, query_log_of, usages
 from lineage_merge.review.findings import Assessed, Finding, Severity
 
 _EDGE_LABELS = tuple(label for label in LABELS_WITH_TESTS if label not in ALL_VERTEX_LABELS)

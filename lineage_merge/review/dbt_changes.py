@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from lineage_merge.graph_format.elements import title_of_id
 from lineage_merge.infra.batches import grouped
-from lineage_merge.questions.effects import Change
+from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.review.comparison import compare_columns
 from lineage_merge.review.dbt_queries import (
     BUILT,

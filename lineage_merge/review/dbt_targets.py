@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from lineage_merge.questions.formats.describe import first_names
+from lineage_merge.model.counts import first_names
 from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 

@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import Any
 
 from lineage_merge.graph_format.elements import Vertex
-from lineage_merge.questions.dependents import AffectedTest, Dependent, Dependents
-from lineage_merge.questions.effects import Change, Effect
-from lineage_merge.questions.usage import Usage
+from lineage_merge.questions.traversal.dependents import AffectedTest, Dependent, Dependents
+from lineage_merge.questions.traversal.effects import Change, Effect
+from lineage_merge.questions.traversal.usage import Usage
 from lineage_merge.review.graph_change import EdgeKey, GraphChange
 from lineage_merge.review.struct_types import field_differences
 

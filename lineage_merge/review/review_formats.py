@@ -12,14 +12,14 @@ from typing import Any
 from urllib.parse import quote
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph, title_of_id
+from lineage_merge.model.counts import counted, first_names
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.version import __version__
 from lineage_merge.questions.fields import row_as_json
-from lineage_merge.questions.formats.describe import counted, first_names
 from lineage_merge.questions.formats.diagrams import mermaid
-from lineage_merge.questions.impact_question import impact_as_json
+from lineage_merge.questions.impact import impact_as_json
 from lineage_merge.questions.policies.reports import SCHEMA
-from lineage_merge.questions.usage_question import usage_row
+from lineage_merge.questions.usage import usage_row
 from lineage_merge.review.findings import NO_DAG, Assessed, Finding, ReviewResult, Severity
 
 _LEVELS = {

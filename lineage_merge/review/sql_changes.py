@@ -13,7 +13,7 @@ from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.graph_format.elements import column_title, title_of_id
 from lineage_merge.model.elements import column_of, dataset_of, dotted
-from lineage_merge.questions.effects import Change
+from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.review import comparison
 from lineage_merge.review.clauses import ComparableQuery, query_of
 from lineage_merge.review.findings import Finding, Severity, Subject

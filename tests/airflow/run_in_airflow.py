@@ -337,7 +337,7 @@ def unmanaged(check: Check, facts: dict[str, Any]) -> None:
 
 
 def _jobs(g: Any) -> Iterator[tuple[str, str]]:
-    from lineage_merge.questions.job_ownership import owners
+    from lineage_merge.questions.traversal.job_ownership import owners
 
     return ((each.dag_name, each.job) for each in owners(g, "dev"))
 
@@ -363,7 +363,7 @@ def the_path_leads_through(check: Check) -> None:
     from lineage_merge.cli import sample
     from lineage_merge.load.gremlin.connection import Endpoint
     from lineage_merge.questions.backends.opening import open_graph
-    from lineage_merge.questions.lineage_questions import all_paths
+    from lineage_merge.questions.lineage import all_paths
 
     with open_graph(Endpoint(check.url)) as graph:
         ends = sample.path_ends("dev")

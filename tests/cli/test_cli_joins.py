@@ -13,7 +13,7 @@ from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.orchestration.cluster_entrypoint import is_permanent
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.questions.backends.opening import open_graph
-from lineage_merge.questions.near_misses import near_misses
+from lineage_merge.questions.traversal.near_misses import near_misses
 from tests.command_line import in_process
 from tests.graph_reading import whole
 

@@ -9,8 +9,8 @@ import pytest
 
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage_changes import compare_pictures
 from lineage_merge.questions.past import as_of
+from lineage_merge.questions.traversal.lineage_changes import compare_pictures
 from tests.command_line import in_process
 from tests.history.scripted_month import scripted_month
 from tests.s3_fixtures import S3

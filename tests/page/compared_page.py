@@ -9,7 +9,7 @@ from lineage_merge.cli.page_moments import PageMoments, read_moments
 from lineage_merge.exporters.page import Options, render_moments
 from lineage_merge.infra.progress import no_progress
 from lineage_merge.model.elements import encode
-from lineage_merge.questions.staleness import Expectations
+from lineage_merge.questions.traversal.staleness import Expectations
 from tests.history.made_history import MadeHistory, at
 from tests.made_merges import Made, dataset
 

@@ -9,7 +9,7 @@ from lineage_merge.exporters.page import Options, render_review
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.staleness import Expectations
+from lineage_merge.questions.traversal.staleness import Expectations
 from lineage_merge.review.assessment import review_dbt
 from lineage_merge.review.consequences import PolicySettings, everything
 from lineage_merge.review.findings import ReviewResult

@@ -6,7 +6,7 @@ from lineage_merge.exporters.page import Options, render
 from lineage_merge.exporters.page.selection import entire_graph
 from lineage_merge.graph_format.elements import Subgraph, edge_of_row, vertex_of_row
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.staleness import Expectations, Freshness, freshness_within
+from lineage_merge.questions.traversal.staleness import Expectations, Freshness, freshness_within
 from tests import dbt_shop
 
 # Three hours after the tests of the captured project, as text and in ms since 1970.

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Page, expect
 
-from lineage_merge.questions.staleness import Expectations, freshness
+from lineage_merge.questions.traversal.staleness import Expectations, freshness
 from tests.page import geometry, shop_page
 from tests.page.conftest import PHONE
 from tests.page.page_graphs import WAREHOUSE, PageGraph

@@ -16,7 +16,7 @@ from lineage_merge.exporters.page.moments import moments_data
 from lineage_merge.graph_format.elements import Subgraph, Vertex, subgraph
 from lineage_merge.model.errors import ConfigError, NotFound
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.lineage_changes import Change, compare_pictures
+from lineage_merge.questions.traversal.lineage_changes import Change, compare_pictures
 from tests.page import compared_page, shop_page
 from tests.page.page_graphs import WAREHOUSE, PageGraph, large
 from tests.page.page_reading import Opened

@@ -14,7 +14,7 @@ from lineage_merge.exporters.page.review import review_data
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.staleness import Expectations
+from lineage_merge.questions.traversal.staleness import Expectations
 from lineage_merge.review.consequences import everything
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult
 from tests.command_line import in_process

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from lineage_merge.config import Cleared, Propagation
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.tag_propagation import Carrier, propagate
+from lineage_merge.questions.traversal.tag_propagation import Carrier, propagate
 from tests.properties.drawn import examples
 from tests.properties.oracle_tags import Rules, carried
 

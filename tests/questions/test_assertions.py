@@ -1,6 +1,6 @@
 """Tests of a dataset or column and of everything upstream, with their newest results."""
 
-from lineage_merge.questions.assertions import Check, Checks, all_checks, checks_upstream
+from lineage_merge.questions.traversal.checks import Check, Checks, all_checks, checks_upstream
 from tests.lineage_made import at, col
 from tests.runs_made import MadeRuns, short, vertex
 

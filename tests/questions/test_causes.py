@@ -7,8 +7,8 @@ import pytest
 
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import Problem
-from lineage_merge.questions.causes import RULES, Diagnosis, diagnose
-from lineage_merge.questions.staleness import Expectations
+from lineage_merge.questions.traversal.causes import RULES, Diagnosis, diagnose
+from lineage_merge.questions.traversal.staleness import Expectations
 from tests.lineage_made import at, col
 from tests.runs_made import HOUR, MadeRuns, short, vertex
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from lineage_merge.questions.effects import (
+from lineage_merge.questions.traversal.effects import (
     TEST,
     UNTYPED_TEST,
     USE,

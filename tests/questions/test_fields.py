@@ -7,16 +7,16 @@ import pytest
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, column_title, subgraph
 from lineage_merge.model.errors import Ambiguous, NotFound
-from lineage_merge.questions.dependents import dependents
-from lineage_merge.questions.effects import Change, Effect
 from lineage_merge.questions.formats.tree import tree
 from lineage_merge.questions.graph import Direction, LineageGraph
-from lineage_merge.questions.impact import impact
-from lineage_merge.questions.lineage import lineage, upstream
-from lineage_merge.questions.lineage_changes import neighbors_of
-from lineage_merge.questions.lineage_questions import all_paths
+from lineage_merge.questions.lineage import all_paths
 from lineage_merge.questions.names import resolve_dataset_or_column
-from lineage_merge.questions.tag_propagation import propagate
+from lineage_merge.questions.traversal.dependents import dependents
+from lineage_merge.questions.traversal.effects import Change, Effect
+from lineage_merge.questions.traversal.impact import impact
+from lineage_merge.questions.traversal.lineage import lineage, upstream
+from lineage_merge.questions.traversal.lineage_changes import neighbors_of
+from lineage_merge.questions.traversal.tag_propagation import propagate
 from tests.lineage_made import BACKENDS, MadeLineage, at, col
 
 

@@ -13,8 +13,8 @@ from lineage_merge.questions.formats.conversions import as_json, json_text
 from lineage_merge.questions.formats.diagrams import dot, escaped, mermaid
 from lineage_merge.questions.formats.graphml import graphml
 from lineage_merge.questions.formats.tree import tree
-from lineage_merge.questions.lineage import completed, lineage
-from lineage_merge.questions.lineage_questions import all_paths
+from lineage_merge.questions.lineage import all_paths
+from lineage_merge.questions.traversal.lineage import completed, lineage
 from tests.lineage_made import at, col, pipeline
 
 HOSTILE = [

@@ -5,8 +5,8 @@ from typing import Any
 from lineage_merge.config import Policy
 from lineage_merge.config.policies import UpdateRule
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.questions.last_updates import last_updates
-from lineage_merge.questions.staleness import Expectations, Freshness, freshness
+from lineage_merge.questions.traversal.last_updates import last_updates
+from lineage_merge.questions.traversal.staleness import Expectations, Freshness, freshness
 from tests.lineage_made import at, col
 from tests.runs_made import HOUR, MadeRuns, short, vertex
 

@@ -11,12 +11,12 @@ from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.query import Lineage
-from lineage_merge.questions.assertions import all_checks, checks_upstream
 from lineage_merge.questions.backends.opening import open_graph
-from lineage_merge.questions.causes import diagnose
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.listing import JobOrder
-from lineage_merge.questions.staleness import Expectations, freshness
+from lineage_merge.questions.traversal.causes import diagnose
+from lineage_merge.questions.traversal.checks import all_checks, checks_upstream
+from lineage_merge.questions.traversal.staleness import Expectations, freshness
 from tests.lineage_made import at, col
 from tests.questions.test_round_trips import Counted
 from tests.runs_made import HOUR, MadeRuns

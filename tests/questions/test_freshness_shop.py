@@ -8,10 +8,10 @@ import pytest
 
 from lineage_merge.graph_format.elements import Vertex, edge_of_row, vertex_of_row
 from lineage_merge.query import Lineage
-from lineage_merge.questions.assertions import all_checks, checks_upstream
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.causes import diagnose
-from lineage_merge.questions.staleness import Expectations, freshness
+from lineage_merge.questions.traversal.causes import diagnose
+from lineage_merge.questions.traversal.checks import all_checks, checks_upstream
+from lineage_merge.questions.traversal.staleness import Expectations, freshness
 from tests.dbt_shop import DATA, PROJECT, TABLES, graph, settings
 
 HOUR = 3_600_000

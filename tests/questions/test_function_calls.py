@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.questions.tag_stops import enclosing_function, may_call
+from lineage_merge.questions.traversal.tag_stops import enclosing_function, may_call
 
 FUNCTIONS = ("sha2", "MD5", "mask*")
 

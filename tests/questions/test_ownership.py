@@ -11,11 +11,11 @@ from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
-from lineage_merge.questions.dependents import Dependents, affected_tests, dependents
-from lineage_merge.questions.effects import Change
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.impact_question import affected_row, impact_as_json
+from lineage_merge.questions.impact import affected_row, impact_as_json
 from lineage_merge.questions.ownership import ownership
+from lineage_merge.questions.traversal.dependents import Dependents, affected_tests, dependents
+from lineage_merge.questions.traversal.effects import Change
 from tests import dbt_shop
 from tests.dbt_shop import PROJECT, TABLES
 from tests.lineage_made import MadeLineage, at, col

@@ -9,10 +9,10 @@ from lineage_merge.query import Lineage
 from lineage_merge.questions.comparison import Only, compare
 from lineage_merge.questions.cycles import cycles
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.impact import impact
 from lineage_merge.questions.layers import check_layers, parse_layers
-from lineage_merge.questions.lineage import lineage, strongly_connected_components
-from lineage_merge.questions.lineage_questions import all_paths, edges_on_paths
+from lineage_merge.questions.lineage import all_paths, edges_on_paths
+from lineage_merge.questions.traversal.impact import impact
+from lineage_merge.questions.traversal.lineage import lineage, strongly_connected_components
 from tests.lineage_made import at, col
 
 

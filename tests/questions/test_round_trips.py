@@ -12,14 +12,14 @@ from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.questions.backends import gremlin
 from lineage_merge.questions.backends.gremlin import GremlinGraph
 from lineage_merge.questions.cycles import cycles
-from lineage_merge.questions.dependents import affected_tests, dependents
-from lineage_merge.questions.effects import Change
-from lineage_merge.questions.impact import impact
-from lineage_merge.questions.lineage import lineage
-from lineage_merge.questions.lineage_questions import all_paths
+from lineage_merge.questions.lineage import all_paths
 from lineage_merge.questions.names import resolve_dataset_or_column
 from lineage_merge.questions.ownership import ownership
-from lineage_merge.questions.tag_propagation import propagate
+from lineage_merge.questions.traversal.dependents import affected_tests, dependents
+from lineage_merge.questions.traversal.effects import Change
+from lineage_merge.questions.traversal.impact import impact
+from lineage_merge.questions.traversal.lineage import lineage
+from lineage_merge.questions.traversal.tag_propagation import propagate
 from tests.lineage_made import MadeLineage, at, col
 
 DEPTH = 200

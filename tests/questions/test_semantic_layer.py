@@ -7,8 +7,8 @@ from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.formats.diagrams import dot, mermaid
 from lineage_merge.questions.formats.graphml import graphml
 from lineage_merge.questions.formats.tree import tree
-from lineage_merge.questions.impact import impact
-from lineage_merge.questions.lineage import lineage
+from lineage_merge.questions.traversal.impact import impact
+from lineage_merge.questions.traversal.lineage import lineage
 from tests.dbt_shop import PROJECT, TABLES, graph
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from lineage_merge.config import Cleared, Propagation
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.tag_propagation import PropagatedTags, propagate
 from lineage_merge.questions.tags import TagCounts, counts, paths, selected
+from lineage_merge.questions.traversal.tag_propagation import PropagatedTags, propagate
 from tests.lineage_made import BACKENDS, MadeLineage, at, col
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.questions.tag_propagation import PropagatedTags, propagate
+from lineage_merge.questions.traversal.tag_propagation import PropagatedTags, propagate
 from tests import email_pipeline
 from tests.email_pipeline import short
 

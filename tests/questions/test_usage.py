@@ -15,8 +15,8 @@ from lineage_merge.model.times import utc_date
 from lineage_merge.query import Lineage
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.listing import VerticesResult
-from lineage_merge.questions.usage import Usage
-from lineage_merge.questions.usage_question import UsageResult
+from lineage_merge.questions.traversal.usage import Usage
+from lineage_merge.questions.usage import UsageResult
 from tests.command_line import in_process
 from tests.gremlin_text import answers_in_the_grammar
 from tests.lineage_made import BACKENDS, MadeLineage, at, col

@@ -7,8 +7,8 @@ import pytest
 
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.questions.backends.in_memory import InMemory
-from lineage_merge.questions.dependents import AffectedTest, dependents
-from lineage_merge.questions.effects import Change
+from lineage_merge.questions.traversal.dependents import AffectedTest, dependents
+from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.review.findings import Assessed, Finding, ReviewResult, Severity
 from lineage_merge.review.review_formats import code, review_markdown
 from tests.review.dbt_pull_requests.project import PULL_REQUESTS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.questions.effects import Change
+from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.review.findings import Subject
 from lineage_merge.review.struct_types import field_differences
 

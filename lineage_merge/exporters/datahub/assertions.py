@@ -11,7 +11,7 @@ from lineage_merge.exporters.datahub.fields import FieldPaths, aspects, tag_of
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.graph_batches import CheckedDataset, DatasetCheck
 from lineage_merge.graph_format.elements import Vertex, values_of
-from lineage_merge.questions.last_updates import FRESHNESS
+from lineage_merge.questions.traversal.last_updates import FRESHNESS
 
 
 class _Standard(NamedTuple):

@@ -27,7 +27,7 @@ from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
 from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.naming.dbt import unique_id_of
-from lineage_merge.questions.last_updates import LastUpdate
+from lineage_merge.questions.traversal.last_updates import LastUpdate
 
 _SUBTYPES = {
     "file": "File",

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lineage_merge.exporters.datazone.client import open_domain
+from lineage_merge.model.counts import counted
 from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, LineageMergeError
-from lineage_merge.questions.formats.describe import counted
 from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, warning
 
 DATAZONE = "DataZone"

@@ -43,8 +43,8 @@ from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.elements import dataset_of, structures_of
 from lineage_merge.model.times import utc_time
-from lineage_merge.questions.staleness import Freshness, cause_text, expectations_text, reasons_text
-from lineage_merge.questions.usage import Usage
+from lineage_merge.questions.traversal.staleness import Freshness, cause_text, expectations_text, reasons_text
+from lineage_merge.questions.traversal.usage import Usage
 
 Facts = list[list[str]]
 

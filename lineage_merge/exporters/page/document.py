@@ -20,8 +20,8 @@ from lineage_merge.exporters.page.topics import Topic
 from lineage_merge.graph_format.elements import Subgraph
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.version import __version__
-from lineage_merge.questions.staleness import MEANINGS, Expectations, Freshness
-from lineage_merge.questions.usage import Usage
+from lineage_merge.questions.traversal.staleness import MEANINGS, Expectations, Freshness
+from lineage_merge.questions.traversal.usage import Usage
 from lineage_merge.review.findings import ReviewResult
 
 # Characters that could end a script element or a line of script, and unpaired surrogates.

@@ -25,9 +25,9 @@ from lineage_merge.exporters.page.data import NO_USAGE, page_data, safe, safe_id
 from lineage_merge.graph_format.elements import Subgraph, name_of_id
 from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.model.elements import dataset_of, decode
-from lineage_merge.questions.lineage_changes import ACTIONS, KINDS, Change
-from lineage_merge.questions.staleness import Freshness
-from lineage_merge.questions.usage import Usage
+from lineage_merge.questions.traversal.lineage_changes import ACTIONS, KINDS, Change
+from lineage_merge.questions.traversal.staleness import Freshness
+from lineage_merge.questions.traversal.usage import Usage
 
 # Of rows: how many positions identify a row (the rest are values), and which are ends or a job.
 _IDENTITY = {"feeds": 3, "column_feeds": 5, "influences": 4, "writes": 2}

@@ -23,8 +23,8 @@ from lineage_merge.exporters.page.selection import limited
 from lineage_merge.graph_format.elements import COLUMN, Subgraph, Vertex, subgraph
 from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.questions.staleness import Expectations, freshness_within
-from lineage_merge.questions.usage import usages
+from lineage_merge.questions.traversal.staleness import Expectations, freshness_within
+from lineage_merge.questions.traversal.usage import usages
 from lineage_merge.review.consequences import downstream
 from lineage_merge.review.findings import Assessed, ReviewResult
 from lineage_merge.review.graph_change import EdgeKey, GraphChange

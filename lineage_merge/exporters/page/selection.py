@@ -8,9 +8,9 @@ from lineage_merge.graph_format.elements import COLUMN, LABELS_WITH_TESTS, Edge,
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage import lineage
-from lineage_merge.questions.lineage_changes import Limit
 from lineage_merge.questions.names import check_scope, resolve_dataset_or_column
+from lineage_merge.questions.traversal.lineage import lineage
+from lineage_merge.questions.traversal.lineage_changes import Limit
 
 Element = TypeVar("Element", Vertex, Vertex | Edge)
 

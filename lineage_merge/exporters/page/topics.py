@@ -7,8 +7,8 @@ from lineage_merge.exporters.page.data import safe, safe_id
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.policies import PolicyCheck
-from lineage_merge.questions.tag_propagation import PropagatedTags
-from lineage_merge.questions.usage import Usage
+from lineage_merge.questions.traversal.tag_propagation import PropagatedTags
+from lineage_merge.questions.traversal.usage import Usage
 
 
 class Topic(NamedTuple):

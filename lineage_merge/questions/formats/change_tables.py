@@ -7,7 +7,7 @@ from rich.text import Text
 
 from lineage_merge.questions.formats.describe import one_line, truncate
 from lineage_merge.questions.formats.table import AnswerTable
-from lineage_merge.questions.lineage_changes import ACTIONS, Change, Difference, Kind, counts
+from lineage_merge.questions.traversal.lineage_changes import ACTIONS, Change, Difference, Kind, counts
 
 _TITLES: dict[Kind, str] = {
     "dataset": "datasets",

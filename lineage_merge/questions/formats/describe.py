@@ -1,7 +1,6 @@
 """Titles, captions and safe texts of vertices and edges, shared by the formats."""
 
 import re
-from collections.abc import Mapping, Sequence
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, title_in
 from lineage_merge.model.elements import dataset_of
@@ -59,22 +58,6 @@ def truncate(text: str, most: int = 120) -> str:
     """Return one line of at most `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return ``1 dataset``, ``2 datasets``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def first_names(names: Sequence[str], most: int) -> str:
-    """Return ``a, b and 3 more``."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
-def listed_counts(counts: Mapping[str, int]) -> str:
-    """Return ``3 fresh, 2 stale``, without zeros."""
-    return ", ".join(f"{number:,} {noun}" for noun, number in counts.items() if number)
 
 
 _IMPOSSIBLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

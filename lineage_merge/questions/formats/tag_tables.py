@@ -11,7 +11,7 @@ from lineage_merge.questions.formats.describe import one_line, truncate
 from lineage_merge.questions.formats.table import AnswerTable
 
 if TYPE_CHECKING:
-    from lineage_merge.questions.tag_propagation import Carrier, PropagatedTags, Stop
+    from lineage_merge.questions.traversal.tag_propagation import Carrier, PropagatedTags, Stop
 
 # In trees, which show the whole path.
 _MAX_LENGTH = 48

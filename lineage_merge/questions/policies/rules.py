@@ -12,16 +12,13 @@ from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.elements import COLUMN, Vertex, subgraph, title_in
 from lineage_merge.graph_format.schema import SEMANTIC_LABELS
 from lineage_merge.infra.engine.local import collection_off
+from lineage_merge.model.counts import first_names
 from lineage_merge.model.elements import FIELD, column_of, dataset_of
 from lineage_merge.model.errors import did_you_mean
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.times import duration_text
-from lineage_merge.questions.dataset_globs import DatasetGlobs, Selection, is_name
-from lineage_merge.questions.formats.describe import first_names
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.last_updates import LastUpdate, last_updates
 from lineage_merge.questions.layers import Layer
-from lineage_merge.questions.lineage import ends
 from lineage_merge.questions.policies.scope import PolicyScope
 from lineage_merge.questions.policies.violations import (
     CheckedPolicy,
@@ -29,8 +26,11 @@ from lineage_merge.questions.policies.violations import (
     Violation,
     violation_of,
 )
-from lineage_merge.questions.staleness import Expectations
-from lineage_merge.questions.tag_propagation import Carrier
+from lineage_merge.questions.traversal.dataset_globs import DatasetGlobs, Selection, is_name
+from lineage_merge.questions.traversal.last_updates import LastUpdate, last_updates
+from lineage_merge.questions.traversal.lineage import ends
+from lineage_merge.questions.traversal.staleness import Expectations
+from lineage_merge.questions.traversal.tag_propagation import Carrier
 
 # Requirements of data: dashboards and metrics hold none.
 _OF_DATA = frozenset({"test", "freshness", "contract"})

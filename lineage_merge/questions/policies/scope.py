@@ -10,11 +10,11 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.infra.batches import grouped
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.graph_walks import reachable
-from lineage_merge.questions.column_walk import with_derived
-from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.layers import Layer
-from lineage_merge.questions.tag_propagation import PropagatedTags, propagate_ids
+from lineage_merge.questions.traversal.column_walk import with_derived
+from lineage_merge.questions.traversal.dataset_globs import DatasetGlobs, names_of
+from lineage_merge.questions.traversal.tag_propagation import PropagatedTags, propagate_ids
 
 FRESHNESS = "freshness"
 

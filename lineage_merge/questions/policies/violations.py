@@ -5,7 +5,7 @@ from glob import escape
 
 from lineage_merge.config import Policy
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
-from lineage_merge.questions.formats.describe import counted
+from lineage_merge.model.counts import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from lineage_merge.graph_format.elements import (
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.questions.column_walk import reached_columns
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.traversal.column_walk import reached_columns
 
 Action = Literal["added", "removed", "changed"]
 Kind = Literal["dataset", "job", "feed", "column", "expression"]

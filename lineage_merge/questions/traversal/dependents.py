@@ -9,8 +9,9 @@ from typing import ClassVar, Literal
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex
 from lineage_merge.model.elements import column_of, dataset_of
 from lineage_merge.model.errors import QueryError
-from lineage_merge.questions.column_walk import column_edges
-from lineage_merge.questions.effects import (
+from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.traversal.column_walk import column_edges
+from lineage_merge.questions.traversal.effects import (
     TEST,
     UNTYPED_TEST,
     USE,
@@ -25,9 +26,8 @@ from lineage_merge.questions.effects import (
     propagate,
     worst,
 )
-from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.impact import Impact, impact, job_of
-from lineage_merge.questions.lineage import distances
+from lineage_merge.questions.traversal.impact import Impact, impact, job_of
+from lineage_merge.questions.traversal.lineage import distances
 
 # Assertions that accept a column of any type.
 _UNTYPED = frozenset({"not_null", "unique"})

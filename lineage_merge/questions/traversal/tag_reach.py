@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import dataset_of, is_field, structures_of
-from lineage_merge.questions.column_walk import passed_on
 from lineage_merge.questions.graph import LineageGraph
+from lineage_merge.questions.traversal.column_walk import passed_on
 
 
 @dataclass(frozen=True, slots=True)

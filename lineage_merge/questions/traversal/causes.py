@@ -15,9 +15,9 @@ from lineage_merge.infra.batches import grouped
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import encode
 from lineage_merge.model.times import duration_text, utc_time
-from lineage_merge.questions.assertions import NOT_PASSED, Check, checks_within
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.last_updates import (
+from lineage_merge.questions.traversal.checks import NOT_PASSED, Check, checks_within
+from lineage_merge.questions.traversal.last_updates import (
     FAILED,
     FRESHNESS,
     STALE_CHECKS,
@@ -26,8 +26,8 @@ from lineage_merge.questions.last_updates import (
     input_updates,
     last_updates,
 )
-from lineage_merge.questions.lineage import Upstream, upstream
-from lineage_merge.questions.staleness import Expectations
+from lineage_merge.questions.traversal.lineage import Upstream, upstream
+from lineage_merge.questions.traversal.staleness import Expectations
 
 Kind = Literal[
     "failed_run",

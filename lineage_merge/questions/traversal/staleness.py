@@ -16,10 +16,15 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.infra.batches import grouped
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.times import duration_text
-from lineage_merge.questions.dataset_globs import DatasetGlobs, names_of
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.last_updates import STALE_CHECKS, LastUpdate, input_updates, last_updates
-from lineage_merge.questions.lineage import inputs_of, upstream
+from lineage_merge.questions.traversal.dataset_globs import DatasetGlobs, names_of
+from lineage_merge.questions.traversal.last_updates import (
+    STALE_CHECKS,
+    LastUpdate,
+    input_updates,
+    last_updates,
+)
+from lineage_merge.questions.traversal.lineage import inputs_of, upstream
 
 _SOURCES = {"older_than": "", "freshness_check": " (freshness check)", "policy": " (policy {})"}
 PASSED = "passed"

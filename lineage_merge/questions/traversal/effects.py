@@ -13,7 +13,7 @@ from enum import Enum, StrEnum
 from lineage_merge.graph_format.elements import Edge
 from lineage_merge.model.elements import column_of, dataset_of
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.impact import job_of
+from lineage_merge.questions.traversal.impact import job_of
 
 
 class Change(StrEnum):

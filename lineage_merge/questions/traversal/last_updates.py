@@ -12,7 +12,7 @@ from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.graph_format.schema import SEMANTIC_LABELS
 from lineage_merge.infra.batches import grouped
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.lineage import strongly_connected_components
+from lineage_merge.questions.traversal.lineage import strongly_connected_components
 
 Inputs = Mapping[str, tuple[str, ...]]
 FRESHNESS = "freshness"

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from lineage_merge.config.propagation import Propagation, propagation_of
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.questions.column_walk import with_derived
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.tag_reach import TagReach, read_reach
-from lineage_merge.questions.tag_stops import (
+from lineage_merge.questions.traversal.column_walk import with_derived
+from lineage_merge.questions.traversal.tag_reach import TagReach, read_reach
+from lineage_merge.questions.traversal.tag_stops import (
     StopKind,
     StopReason,
     TagStops,

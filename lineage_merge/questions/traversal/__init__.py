@@ -1,0 +1,1 @@
+"""What questions find in a graph: lineage, effects, causes, usage, tags; plain values, no rows of answers."""
