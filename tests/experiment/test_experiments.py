@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from lineage_merge.column_lineage.sql import clauses, projections, query, row_changes, values
+from lineage_merge.column_lineage.sql.argument_roles import parts_of
+from lineage_merge.column_lineage.transformations import Transformation
 from tests import drawing
 from tests.experiment.__main__ import UnknownDependencyError, check, run
 from tests.experiment.constructs import STATEMENTS
@@ -47,9 +49,14 @@ def _first(derivations: Any) -> Any:
     return next(iter(derivations), {})
 
 
+def _direct_parts(node: Any, known: Any) -> Any:
+    return ((part, role) for part, role in parts_of(node, known) if role.step < Transformation.CONDITIONAL)
+
+
 # Rules that are taken out of the derivation.
 MUTANTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
-    "conditions of CASE, orders of windows": (values, "_indirect_parts", _nothing),
+    "conditions of CASE, orders of windows": (values, "parts_of", _direct_parts),
+    "named windows": (values, "_named_windows", _nothing),
     "columns that set operations compare": (query, "_influence_by_columns", _nothing),
     "the first of several alternatives": (projections, "merged", _first),
     "filters, groups and orders": (clauses.Clauses, "read", _nothing),

@@ -7,6 +7,6 @@ without an alias. `row_changes` makes queries of MERGE, UPDATE and DELETE, `pars
 that the parser lacks, `targets` maps a query's columns to those of a table.
 
 Fields of structures are columns (`field_path`): `structures` reads their constructors, access and lambdas,
-`passing` says which arguments of a function keep their structure, `struct_types` has fields by data types,
+`argument_roles` has the roles of arguments (`column_lineage.roles`), `struct_types` fields by data types,
 `table_functions` the rows of arrays. A `derivation.Structure` is what a query builds of parts.
 """

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.roles import LambdaRoles, lambda_roles
 from lineage_merge.column_lineage.sql.derivation import (
     Columns,
     Derivation,
@@ -30,13 +31,6 @@ _WITHOUT_NAMES = frozenset({"athena", "presto", "trino"})
 _ROWS = frozenset({"row", "object"})
 _CHANGES = frozenset({"struct_insert", "struct_update"})
 _ZIPS = frozenset({"arrays_zip", "list_zip", "zip"})
-# The lambda's variables are elements of each array.
-_OF_EACH_ARRAY = frozenset({"zip_with"})
-# All variables are elements, or keys and values: the others are positions.
-_OF_ELEMENTS = frozenset({"array_sort", "list_sort", "map_zip_with"})
-_SELECTING = frozenset({"array_sort", "filter", "list_filter", "list_sort", "map_filter"})
-_REDUCING = frozenset({"aggregate", "list_reduce", "reduce"})
-_TESTING = frozenset({"all_match", "any_match", "exists", "forall", "none_match"})
 
 
 class _Expressions(Protocol):
@@ -171,25 +165,21 @@ class Structures:
 
     def _lambdas(self, node: exp.Expr, scope: QueryScope) -> Derivation:
         arguments = list(node.iter_expressions())
-        name = _name(node)
+        roles = lambda_roles(node.name if isinstance(node, exp.Anonymous) else node.key) or _OF_UNKNOWN
         values = [self._values.trace(part, scope) for part in arguments if not isinstance(part, exp.Lambda)]
         [body, *others] = [part for part in arguments if isinstance(part, exp.Lambda)]
-        first = values[0] if values else {}
-        if name in _REDUCING:
+        if roles.result == "reduced":
             return self._passed(self._reduced(body, others, values, scope), node, scope)
         variables = [variable.name for variable in body.expressions]
-        if name in _OF_EACH_ARRAY:
-            elements = values
-        elif name in _OF_ELEMENTS or name.startswith(("map_", "transform_")):
-            elements = [first] * len(variables)
-        else:
-            elements = [first]
+        numbers = [int(number) - 1 for number in roles.variables]
+        elements = [values[at] if at < len(values) else {} for at in numbers]
         bound = self._bound(variables, elements)
         text = self._values.text(node, scope)
-        if name in _SELECTING:
+        if roles.result in ("selected", "sorted"):
+            first = values[0] if values else {}
             conditions = self._within(bound, lambda: self._values.opaque(body.this, scope, CONDITIONAL, text))
             return merged([self._passed(first, node, scope), conditions])
-        if name in _TESTING:
+        if roles.result == "tested":
             return self._within(bound, lambda: self._values.opaque(body.this, scope, TRANSFORMATION, text))
         result = self._within(bound, lambda: self._values.trace(body.this, scope))
         return self._passed(result, node, scope)
@@ -366,6 +356,7 @@ class Structures:
         return Relation([NamedColumn(name, field_of(derivation, name)) for name in names])
 
 
+_OF_UNKNOWN = LambdaRoles("computed", ("1",))
 _WITH_LAMBDAS = frozenset(
     {
         exp.Anonymous,
@@ -378,19 +369,6 @@ _WITH_LAMBDAS = frozenset(
         exp.Transform,
     }
 )
-_NAMES: dict[type[exp.Expr], str] = {
-    exp.ArrayAll: "forall",
-    exp.ArrayAny: "exists",
-    exp.ArrayFilter: "filter",
-    exp.ArraySort: "array_sort",
-    exp.Exists: "exists",
-    exp.Reduce: "reduce",
-    exp.Transform: "transform",
-}
-
-
-def _name(node: exp.Expr) -> str:
-    return _NAMES.get(type(node)) or node.name.lower()
 
 
 def _entries(entries: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql import notes
+from lineage_merge.column_lineage.sql.argument_roles import parts_of, roles_of
 from lineage_merge.column_lineage.sql.derivation import (
     UNCHANGED,
     ColumnOrigin,
@@ -17,7 +18,6 @@ from lineage_merge.column_lineage.sql.derivation import (
     passed,
 )
 from lineage_merge.column_lineage.sql.external_reads import dictionary_entry
-from lineage_merge.column_lineage.sql.passing import passes
 from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.reserved_names import is_keyword, is_pseudo_column
 from lineage_merge.column_lineage.sql.scope import QueryScope, Relation
@@ -29,16 +29,6 @@ from lineage_merge.column_lineage.transformations import InfluenceKind, Transfor
 
 IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW = Transformation
 
-# Values of another row: not an aggregation.
-_FROM_OTHER_ROW = (exp.Lag, exp.Lead)
-# Aggregates that sqlglot parses as unknown functions.
-_AGGREGATES = frozenset(
-    """
-    approximate_count_distinct array_concat_agg bool_and bool_or checksum entropy every fsum
-    geometric_mean histogram json_agg json_object_agg jsonb_agg jsonb_object_agg kahan_sum list mad
-    map_agg multimap_agg ratio_to_report set_agg string_agg sum_no_overflow xmlagg
-    """.split()
-)
 _Kinds = dict[ColumnOrigin, set[Transformation]]
 # With the kind of transformation, and whether the value has the structure of the expression.
 _Pending = list[tuple[exp.Expr, Transformation, bool]]
@@ -91,8 +81,8 @@ class Values:
             return self.structures.construct(node, scope)
         text = self.text(node, scope)
         parts: list[Derivation] = []
-        for part, kind in self._parts(node, IDENTITY, scope):
-            if passes(node, part):
+        for part, kind, passes in self._parts(node, IDENTITY, scope):
+            if passes:
                 parts.append(passed(self.trace(part, scope), kind, text))
             else:
                 parts.append(self.opaque(part, scope, kind, text))
@@ -223,12 +213,8 @@ class Values:
             elif self.bound and isinstance(node, exp.Identifier):
                 derivation = self.bound.get(fold(node.name), {}) if _is_variable(node) else {}
             else:
-                if is_passed:
-                    pending += [
-                        (part, how, passes(node, part)) for part, how in self._parts(node, kind, scope)
-                    ]
-                else:
-                    pending += [(part, how, False) for part, how in self._parts(node, kind, scope)]
+                parts = self._parts(node, kind, scope)
+                pending += [(part, how, is_passed and passes) for part, how, passes in parts]
                 continue
             if is_passed and isinstance(derivation, Structure):
                 return None
@@ -270,21 +256,19 @@ class Values:
 
     def _parts(
         self, node: exp.Expr, kind: Transformation, scope: QueryScope
-    ) -> Iterator[tuple[exp.Expr, Transformation]]:
-        """Yield the parts of an expression with their kind of transformation."""
-        if not isinstance(node, _WITH_INDIRECT_PARTS):  # as most
-            value = compose(kind, _own_kind(node))
+    ) -> Iterator[tuple[exp.Expr, Transformation, bool]]:
+        """Yield the parts of an expression with their steps, and whether the value has their structure."""
+        known = roles_of(node)
+        if known.uniform is not None:  # as most
+            step = compose(kind, known.uniform.step)
             for part in node.iter_expressions():
-                yield part, value
+                yield part, step, known.uniform.passes
             return
-        indirect = {id(part): how for part, how in _indirect_parts(node, scope)}
-        value = compose(kind, _own_kind(node))
-        for part in node.iter_expressions():
-            how = indirect.pop(id(part), None)
-            yield part, value if how is None else compose(kind, how)
-        for part, how in _indirect_parts(node, scope):
-            if id(part) in indirect:  # a named window, defined elsewhere
-                yield part, compose(kind, how)
+        for part, role in parts_of(node, known):
+            yield part, compose(kind, role.step), role.passes
+        if isinstance(node, exp.Window):
+            for part in _named_windows(node, scope):
+                yield part, compose(kind, WINDOW), False
 
 
 def _add_kinds(
@@ -315,73 +299,16 @@ def _tables(scope: QueryScope) -> frozenset[str]:
     return frozenset(name for inner in scope.chain() for name in inner.sources)
 
 
-def _own_kind(node: exp.Expr) -> Transformation:
-    if isinstance(node, exp.Alias | exp.Paren | exp.Window | exp.Filter | exp.Order | exp.Ordered):
-        return IDENTITY
-    if isinstance(node, exp.AggFunc) and not isinstance(node, _FROM_OTHER_ROW):
-        return AGGREGATION
-    if isinstance(node, exp.WithinGroup):
-        return AGGREGATION
-    if isinstance(node, exp.Anonymous) and (
-        node.name.lower() in _AGGREGATES or isinstance(node.parent, exp.Filter | exp.WithinGroup)
-    ):
-        return AGGREGATION
-    return TRANSFORMATION
-
-
-_WITH_INDIRECT_PARTS = (
-    exp.ArgMax,
-    exp.ArgMin,
-    exp.Case,
-    exp.DecodeCase,
-    exp.Filter,
-    exp.HavingMax,
-    exp.If,
-    exp.Nullif,
-    exp.Nvl2,
-    exp.Order,
-    exp.Window,
-)
-
-
-def _indirect_parts(node: exp.Expr, scope: QueryScope) -> Iterator[tuple[exp.Expr, Transformation]]:
-    """Yield the parts that affect the value indirectly."""
-    if isinstance(node, exp.Case):
-        if node.this:
-            yield node.this, CONDITIONAL
-    elif isinstance(node, exp.If | exp.Nvl2):
-        yield node.this, CONDITIONAL
-    elif isinstance(node, exp.Nullif | exp.Filter | exp.ArgMax | exp.ArgMin | exp.HavingMax):
-        yield node.expression, CONDITIONAL
-    elif isinstance(node, exp.DecodeCase):
-        parts = node.expressions
-        yield parts[0], CONDITIONAL
-        for position in range(1, len(parts) - 1, 2):
-            yield parts[position], CONDITIONAL
-    elif isinstance(node, exp.Order):
-        # `listagg(a) within group (order by b)`: b is indirect. `percentile_cont(0.5) within
-        # group (order by b)`: b is the value.
-        group = node.parent
-        if not isinstance(group, exp.WithinGroup) or group.this.find(exp.Column):
-            for part in node.expressions:
-                yield part, WINDOW
-    elif isinstance(node, exp.Window):
-        yield from _window(node, scope, set())
-
-
-def _window(node: exp.Window, scope: QueryScope, seen: set[str]) -> Iterator[tuple[exp.Expr, Transformation]]:
-    for part in node.args.get("partition_by") or ():
-        yield part, WINDOW
-    for key in ("order", "spec"):
-        part = node.args.get(key)
-        if isinstance(part, exp.Expr):
-            yield part, WINDOW
-    name = node.args.get("alias")
-    names = [name.name.casefold()] if isinstance(name, exp.Expr) else []
-    if isinstance(node.this, exp.Identifier):
-        names.append(node.this.name.casefold())
-    for wanted in names:
-        for inner in scope.chain():
-            if wanted in inner.windows and wanted not in seen:
-                seen.add(wanted)
-                yield from _window(inner.windows[wanted], scope, seen)
+def _named_windows(node: exp.Window, scope: QueryScope) -> Iterator[exp.Expr]:
+    """Yield the parts of windows that are defined elsewhere: in the clause WINDOW."""
+    waiting, seen = [node], set()
+    while waiting:
+        window = waiting.pop()
+        if window is not node:
+            yield from (part for part, role in parts_of(window, roles_of(window)) if role.step is WINDOW)
+        for name in (window.args.get("alias"), window.this):
+            key = fold(name.name) if isinstance(name, exp.Identifier) else ""
+            named = [inner.windows[key] for inner in scope.chain() if key in inner.windows]
+            if named and key not in seen:
+                seen.add(key)
+                waiting.append(named[0])

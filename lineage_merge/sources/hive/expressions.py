@@ -13,25 +13,14 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import NamedTuple
 
+from lineage_merge.column_lineage.roles import roles
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, compose, listed
 from lineage_merge.model.elements import FIELD, field_path
 from lineage_merge.sources.hive import syntax_tree
 from lineage_merge.sources.hive.query import Edge, Field
-from lineage_merge.sources.hive.syntax_tree import (
-    AGGREGATES,
-    AGGREGATION,
-    CONDITIONAL,
-    INTERNAL,
-    OF_WINDOW,
-    TRANSFORMATION,
-    WINDOW,
-    Token,
-    closing,
-    opens_tree,
-    tokens,
-)
+from lineage_merge.sources.hive.syntax_tree import INTERNAL, OF_WINDOW, Token, closing, opens_tree, tokens
 
-IDENTITY = Transformation.IDENTITY
+IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW = Transformation
 
 _KEYWORD_LIST = (
     "and as asc between by case desc distinct else end false from in is like not null or over then true when"
@@ -72,11 +61,7 @@ class _Frame:
     def current_step(self) -> Transformation:
         if self.is_case:
             return self.step
-        if self.name == "if":
-            return CONDITIONAL if self.argument == 0 else TRANSFORMATION
-        if self.name in AGGREGATES:
-            return AGGREGATION
-        return TRANSFORMATION if self.name else IDENTITY
+        return roles(self.name).at(self.argument).step if self.name else IDENTITY
 
 
 def column_references(expression: Sequence[Token]) -> list[ColumnReference]:

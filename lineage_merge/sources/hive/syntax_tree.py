@@ -9,18 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lineage_merge.column_lineage.roles import roles
 from lineage_merge.column_lineage.transformations import Transformation
-
-# Hive's own aggregate functions (`show functions`, class GenericUDAFResolver).
-_AGGREGATES = """
-    approx_distinct avg bloom_filter collect_list collect_set compute_bit_vector
-    compute_bit_vector_hll compute_stats context_ngrams corr count covar_pop covar_samp
-    ds_hll_sketch ds_kll_sketch group_concat histogram_numeric max min ngrams percentile
-    percentile_approx percentile_cont percentile_disc regr_avgx regr_avgy regr_count
-    regr_intercept regr_r2 regr_slope regr_sxx regr_sxy regr_syy std stddev stddev_pop
-    stddev_samp sum var_pop var_samp variance
-"""
-AGGREGATES = frozenset(_AGGREGATES.split())
 
 # A subquery's column that Hive has numbered; the prefix is that of a shuffled row.
 INTERNAL = re.compile(r"(?:_(?:col|c|wcol|o__c)\d+|\$f\d+|_groupby\w*)")
@@ -74,11 +64,6 @@ def opens_tree(listed: Sequence[Token], index: int) -> bool:
         and listed[index + 1].text.startswith("tok_")
     )
 
-
-TRANSFORMATION = Transformation.TRANSFORMATION
-AGGREGATION = Transformation.AGGREGATION
-CONDITIONAL = Transformation.CONDITIONAL
-WINDOW = Transformation.WINDOW
 
 Steps = tuple[Transformation, ...]
 _FUNCTIONS = ("tok_function", "tok_functiondi", "tok_functionstar")
@@ -167,24 +152,15 @@ def _children(node: _Node) -> list[tuple[_Node, Transformation]]:
         name, arguments = node.items[1].word, node.items[2:]
         return [(argument, _step(name, index, arguments)) for index, argument in enumerate(arguments)]
     if head == "tok_windowspec":
-        return [(item, WINDOW) for item in node.items[1:]]
-    return [(item, TRANSFORMATION) for item in node.items if item.items]
+        return [(item, Transformation.WINDOW) for item in node.items[1:]]
+    return [(item, Transformation.TRANSFORMATION) for item in node.items if item.items]
 
 
 def _step(name: str, index: int, arguments: Sequence[_Node]) -> Transformation:
     if arguments[index].head == "tok_windowspec":
-        return WINDOW
+        return Transformation.WINDOW
     count = sum(argument.head != "tok_windowspec" for argument in arguments)
-    if name in AGGREGATES:
-        return AGGREGATION
-    if name == "if":
-        return CONDITIONAL if index == 0 else TRANSFORMATION
-    if name in ("when", "case"):
-        # WHEN: condition, value, ..., ELSE. CASE has the compared value first.
-        position = index - (name == "case")
-        is_last = index == count - 1 and position % 2 == 0
-        return TRANSFORMATION if is_last or position % 2 == 1 else CONDITIONAL
-    return TRANSFORMATION
+    return roles(name).at(index, count).step
 
 
 def _text(node: _Node) -> str:

@@ -1,49 +1,19 @@
-"""The role of each argument of an expression: a direct or an indirect input of its value.
+"""The expressions of Spark's plans, by Catalyst's class as in `extra.simpleClassName` (Spark 2.4 to 4.0).
 
-By Catalyst's class, as in `extra.simpleClassName` (Spark 2.4 to 4.0).
+What they do with their arguments is in `column_lineage.roles`.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
+from lineage_merge.column_lineage.roles import AGGREGATED, VALUE, Role, roles
 from lineage_merge.column_lineage.transformations import Transformation
 
 IDENTITY = Transformation.IDENTITY
 TRANSFORMATION = Transformation.TRANSFORMATION
-AGGREGATION = Transformation.AGGREGATION
 CONDITIONAL = Transformation.CONDITIONAL
-WINDOW = Transformation.WINDOW
 
-# The argument itself, or what Spark's analyzer replaced the function with: the step is that of the argument.
-TRANSPARENT = frozenset(
-    {
-        "Alias",
-        "AssertNotNull",
-        "objects.AssertNotNull",
-        "CheckOverflow",
-        "DatetimeSub",
-        "Decode",
-        "EqualNull",
-        "Extract",
-        "Get",
-        "KnownNotNull",
-        "KnownNullable",
-        "KnownFloatingPointNormalized",
-        "NormalizeNaNAndZero",
-        "NullIf",
-        "Nvl",
-        "Nvl2",
-        "PromotePrecision",
-        "StringTrimBoth",
-        "TempResolvedColumn",
-        "TryAdd",
-        "TryDivide",
-        "TryElementAt",
-        "TryEval",
-        "TryMultiply",
-        "TrySubtract",
-    }
-)
 CASTS = ("Cast", "AnsiCast", "UpCast", "TryCast")
 # A scalar subquery, or that of an IN, with operations instead of text: the value of its columns.
 SELECTED = "SelectedValue"
@@ -52,20 +22,6 @@ UNION = "union"
 # Their plan is text: see `text_columns`. Their arguments are columns of the outer query, which decide on the
 # subquery's rows.
 SUBQUERIES = frozenset({"ScalarSubquery", "ListQuery", "Exists", "LateralSubquery"})
-
-# Their arguments are the window's order columns.
-_RANKS = frozenset({"Rank", "DenseRank", "PercentRank"})
-# Aggregates whose second argument only selects.
-_CHOOSING = frozenset({"aggregate.MaxBy", "aggregate.MinBy"})
-# They return the argument that is greater or smaller than others.
-COMPARING = frozenset({"aggregate.Max", "aggregate.Min", "Greatest", "Least"})
-# They return one of their direct arguments, unchanged.
-RETURNING = (
-    COMPARING
-    | _CHOOSING
-    | {"aggregate.AggregateExpression", "aggregate.AnyValue", "aggregate.First", "aggregate.Last"}
-    | {"CaseWhen", "Coalesce", "If", "Lag", "Lead", "NthValue", "WindowExpression"}
-)
 
 # Catalyst's class of producer API 1's `expr.Binary`, which has only the operator's symbol.
 _BINARY = {
@@ -94,14 +50,14 @@ _HINTS = {"expr.Alias": "Alias", "expr.UDF": "ScalaUDF", "expr.Literal": "Litera
 # With ALL, Spark names them `Intersect All` and `Except All`.
 _SETS = frozenset({"Intersect", "Except"})
 
-_KNOWN = (
-    TRANSPARENT
-    | SUBQUERIES
-    | _RANKS
-    | _CHOOSING
-    | {"CaseWhen", "If", "WindowExpression", "WindowSpecDefinition", "SortOrder", "PythonUDF", "PythonUDAF"}
-    | {"Cast", "Stack", "ShiftRight", "aggregate.AggregateExpression", "aggregate.PivotFirst"}
-)
+# Classes that are distinguished, besides transparent ones.
+_KNOWN = SUBQUERIES | {
+    *"""
+    Rank DenseRank PercentRank CaseWhen If WindowExpression WindowSpecDefinition SortOrder PythonUDF
+    PythonUDAF Cast Stack ShiftRight aggregate.AggregateExpression
+    aggregate.MaxBy aggregate.MinBy aggregate.PivotFirst
+    """.split()
+}
 _CLASSES = {name.rpartition(".")[2].lower(): name for name in sorted(_KNOWN)}
 
 
@@ -118,7 +74,8 @@ def class_name(expression: Mapping[str, Any]) -> str:
     if name:
         return name
     hinted = class_of_hint(str(extra.get("_typeHint") or ""), str(extra.get("symbol") or ""))
-    return hinted or _CLASSES.get(str(expression.get("name") or "").lower(), "")
+    called = str(expression.get("name") or "").lower()
+    return hinted or _CLASSES.get(called) or (called if is_transparent(called) else "")
 
 
 def class_of_hint(hint: str, symbol: str) -> str:
@@ -126,30 +83,17 @@ def class_of_hint(hint: str, symbol: str) -> str:
     return _HINTS.get(hint) or _BINARY.get(symbol, "")
 
 
-def steps(class_name: str, count: int) -> tuple[Transformation, ...]:
-    """Return the step from each of `count` arguments to the value of an expression."""
-    if class_name in TRANSPARENT or class_name in (UNION, SELECTED):
-        return (IDENTITY,) * count
-    if class_name == "CaseWhen":
-        # Condition, value, condition, value, and an optional ELSE.
-        pairs = (CONDITIONAL, TRANSFORMATION) * (count // 2)
-        return pairs if count % 2 == 0 else (*pairs, TRANSFORMATION)
-    if class_name == "If" and count:
-        return (CONDITIONAL, *(TRANSFORMATION,) * (count - 1))
-    if class_name == "WindowExpression" and count:
-        return (TRANSFORMATION, *(WINDOW,) * (count - 1))
-    if class_name in _RANKS:
-        return (WINDOW,) * count
-    if class_name == "aggregate.AggregateExpression" and count:
-        # The second one is its FILTER (WHERE ...).
-        return (AGGREGATION, *(CONDITIONAL,) * (count - 1))
-    if class_name == "aggregate.PivotFirst" and count == 2:
-        return (CONDITIONAL, AGGREGATION)
-    if class_name in _CHOOSING and count == 2:
-        return (AGGREGATION, CONDITIONAL)
-    if class_name.startswith("aggregate.") or class_name == "PythonUDAF":
-        return (AGGREGATION,) * count
-    return (TRANSFORMATION,) * count
+@lru_cache(4096)
+def argument_roles(class_name: str, count: int) -> tuple[Role, ...]:
+    """Return the roles of `count` arguments of an expression."""
+    default = AGGREGATED if class_name.startswith("aggregate.") else VALUE
+    return roles(class_name, "catalyst", default).of(count)
+
+
+@lru_cache(4096)
+def is_transparent(class_name: str) -> bool:
+    """Return whether an expression is its argument, or what the analyzer replaced a function with."""
+    return class_name not in (UNION, SELECTED) and roles(class_name, "catalyst").at(0).step is IDENTITY
 
 
 def compares_both_sides(operation: str) -> bool:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.spline.columns.argument_roles import SUBQUERIES, UNION, steps
+from lineage_merge.sources.spline.columns.argument_roles import SUBQUERIES, UNION
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import LIMIT
-from lineage_merge.sources.spline.columns.nested_values import NESTED, NestedValues
+from lineage_merge.sources.spline.columns.nested_values import NestedValues
 from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 
 if TYPE_CHECKING:
@@ -80,11 +80,8 @@ class Attributes:
             arguments = plan.arguments.get(expression, ())
             if name == UNION:
                 self._add_union(expression, arguments)
-            elif name in NESTED and arguments:
+            elif arguments:
                 self._nested.add(expression, name, arguments)
-            else:
-                for argument, step in zip(arguments, steps(name, len(arguments)), strict=True):
-                    self.graph.add(expression, argument, step)
 
     def _add_union(self, node: Node, values: tuple[Node, ...]) -> None:
         """Add the columns of the inputs: the fields of structs have the names of the first."""

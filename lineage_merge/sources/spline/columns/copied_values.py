@@ -8,7 +8,7 @@ two sides, even where nothing changes.
 from typing import NamedTuple
 
 from lineage_merge.model.graph_walks import parts_first
-from lineage_merge.sources.spline.columns.argument_roles import TRANSPARENT
+from lineage_merge.sources.spline.columns.argument_roles import is_transparent
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.parts import Part
 
@@ -45,7 +45,7 @@ class CopiedValues:
         name = plan.class_name(node)
         if name == "CreateNamedStruct":
             return arguments[1::2]
-        if name == "GetStructField" or name in _SIDES or name in TRANSPARENT:
+        if name == "GetStructField" or name in _SIDES or is_transparent(name):
             return arguments[:1]
         if name == "ArrayTransform" and len(arguments) == 2:
             return (arguments[0], *plan.arguments.get(arguments[1], ())[:2])

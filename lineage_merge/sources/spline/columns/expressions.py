@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from lineage_merge.model.graph_walks import parts_first
-from lineage_merge.sources.spline.columns.argument_roles import SELECTED, SUBQUERIES, TRANSPARENT
+from lineage_merge.sources.spline.columns.argument_roles import SELECTED, SUBQUERIES, is_transparent
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.sql_types import literal
 
@@ -126,7 +126,7 @@ class ExpressionTexts:
             return _Text(f"EXISTS ({selected})" if class_name == "Exists" else f"({selected})")
         if class_name == SELECTED and parts:
             return _Text(f"(SELECT {parts[0].text})")
-        if class_name in TRANSPARENT and parts:
+        if parts and is_transparent(class_name):
             return parts[0]
         if class_name in _CASTS and parts:
             wanted = self._plan.data_type(node) or "?"

@@ -5,6 +5,7 @@ The body comes before the variables: ``lambdafunction(body, namedlambdavariable 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from lineage_merge.column_lineage.roles import LambdaRoles, lambda_roles
 from lineage_merge.sources.spline.columns.argument_roles import (
     CONDITIONAL,
     IDENTITY,
@@ -23,9 +24,16 @@ class LambdaFunctions:
         self._plan = plan
         self._graph = graph
 
-    def add(self, expression: Node, name: str, arguments: tuple[Node, ...]) -> None:
-        """Add an expression of the class `name`, which is one of `LAMBDAS`."""
-        _RULES[name](self, expression, arguments)
+    def add(self, expression: Node, name: str, arguments: tuple[Node, ...]) -> bool:
+        """Add an expression whose class `name` is a function with a lambda; False if it is none."""
+        if name == "LambdaFunction":
+            self._graph.add(expression, arguments[0])
+            return True
+        roles = lambda_roles(name)
+        if roles is None:
+            return False
+        _RULES[roles.result](self, expression, arguments, roles)
+        return True
 
     def _bind(self, function: Node, *values: Sequence[Input]) -> bool:
         """Add what the variables of a lambda function are; return whether it uses any.
@@ -60,9 +68,6 @@ class LambdaFunctions:
     def _variable(self, node: Node) -> str:
         return str(self._plan.params(node).get("name"))
 
-    def _lambda(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        self._graph.add(expression, arguments[0])
-
     def _items(self, arrays: Iterable[Node]) -> Iterator[list[Input]]:
         """Return the variables of a function of arrays: an item of each, and the index."""
         arrays = list(arrays)
@@ -70,29 +75,31 @@ class LambdaFunctions:
             yield [Input(array, IDENTITY)]
         yield [Input(array, TRANSFORMATION, passes=False) for array in arrays]
 
-    def _computed_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+    def _computed_items(self, expression: Node, arguments: tuple[Node, ...], roles: LambdaRoles) -> None:
         """Add an array, or one value, that a function computes of items."""
         *arrays, function = arguments
-        name = self._plan.class_name(expression)
-        is_array = name in ("ArrayTransform", "ZipWith")
         inputs = self._graph.inputs[expression]
-        inputs.append(Input(function, TRANSFORMATION, passes=is_array))
+        inputs.append(Input(function, TRANSFORMATION, passes=roles.result == "computed"))
         if not self._bind(function, *self._items(arrays)):
             inputs.extend(Input(array, TRANSFORMATION, passes=False) for array in arrays)
 
-    def _filtered_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        array, function = arguments[0], arguments[-1]
-        self._bind(function, *self._items([array]))
+    def _selected(self, expression: Node, arguments: tuple[Node, ...], roles: LambdaRoles) -> None:
+        value, function = arguments[0], arguments[-1]
+        if len(roles.variables) > 1:
+            variables = iter([[self._graph.map_side(value, KEYS)], [self._graph.map_side(value, VALUES)]])
+        else:
+            variables = self._items([value])
+        self._bind(function, *variables)
         self._graph.inputs[expression] += [
-            Input(array, TRANSFORMATION),
+            Input(value, TRANSFORMATION),
             Input(function, CONDITIONAL, passes=False),
         ]
 
-    def _sorted_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+    def _sorted_items(self, expression: Node, arguments: tuple[Node, ...], _: LambdaRoles) -> None:
         """Add a sorted array, whose default comparison is a function, too."""
         self._graph.inputs[expression].append(Input(arguments[0], TRANSFORMATION))
 
-    def _aggregated_items(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+    def _reduced_items(self, expression: Node, arguments: tuple[Node, ...], _: LambdaRoles) -> None:
         if len(arguments) != 4:
             return
         array, start, merge, finish = arguments
@@ -101,26 +108,14 @@ class LambdaFunctions:
         self._bind(finish, aggregate)
         self._graph.inputs[expression].append(Input(finish, TRANSFORMATION))
 
-    def _filtered_map(self, expression: Node, arguments: tuple[Node, ...]) -> None:
-        function = arguments[-1]
-        self._bind(
-            function,
-            [self._graph.map_side(arguments[0], KEYS)],
-            [self._graph.map_side(arguments[0], VALUES)],
-        )
-        self._graph.inputs[expression] += [
-            Input(arguments[0], TRANSFORMATION),
-            Input(function, CONDITIONAL, passes=False),
-        ]
-
-    def _computed_map(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+    def _computed_map(self, expression: Node, arguments: tuple[Node, ...], roles: LambdaRoles) -> None:
         """Add a map of which a function computes the keys or the values."""
         *maps, function = arguments
         keys = [self._graph.map_side(value, KEYS) for value in maps]
         values = [self._graph.map_side(value, VALUES) for value in maps]
         self._bind(function, keys, *([value] for value in values))
         computed = [Input(function, TRANSFORMATION)]
-        if self._plan.class_name(expression) == "TransformKeys":
+        if roles.result == "keys":
             keys = computed
         else:
             values = computed
@@ -129,16 +124,12 @@ class LambdaFunctions:
         self._graph.add_entries(expression, "map", entries)
 
 
-_Rule = Callable[[LambdaFunctions, Node, tuple[Node, ...]], None]
-_RULES: Mapping[str, _Rule] = {
-    "LambdaFunction": LambdaFunctions._lambda,
-    **dict.fromkeys(
-        ("ArrayTransform", "ZipWith", "ArrayExists", "ArrayForAll"), LambdaFunctions._computed_items
-    ),
-    "ArrayFilter": LambdaFunctions._filtered_items,
-    "ArraySort": LambdaFunctions._sorted_items,
-    "ArrayAggregate": LambdaFunctions._aggregated_items,
-    "MapFilter": LambdaFunctions._filtered_map,
-    **dict.fromkeys(("TransformKeys", "TransformValues", "MapZipWith"), LambdaFunctions._computed_map),
+_RULES: Mapping[str, Callable[[LambdaFunctions, Node, tuple[Node, ...], LambdaRoles], None]] = {
+    "computed": LambdaFunctions._computed_items,
+    "tested": LambdaFunctions._computed_items,
+    "selected": LambdaFunctions._selected,
+    "sorted": LambdaFunctions._sorted_items,
+    "reduced": LambdaFunctions._reduced_items,
+    "keys": LambdaFunctions._computed_map,
+    "values": LambdaFunctions._computed_map,
 }
-LAMBDAS = _RULES.keys()

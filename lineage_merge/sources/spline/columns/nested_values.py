@@ -5,45 +5,19 @@ By Catalyst's class. What is not listed here depends on the whole of its argumen
 
 from collections.abc import Callable, Mapping, Sequence
 
+from lineage_merge.column_lineage.roles import is_comparing
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.sources.spline.columns.argument_roles import (
     CASTS,
-    COMPARING,
-    CONDITIONAL,
     IDENTITY,
-    RETURNING,
     TRANSFORMATION,
-    steps,
+    argument_roles,
 )
 from lineage_merge.sources.spline.columns.copied_values import CopiedValues, read_field
 from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.lambda_functions import LAMBDAS, LambdaFunctions
+from lineage_merge.sources.spline.columns.lambda_functions import LambdaFunctions
 from lineage_merge.sources.spline.columns.parts import KEYS, VALUES, Part
 from lineage_merge.sources.spline.columns.value_graph import BuiltValue, Input, Node, ValueGraph
-
-# Their direct arguments have the parts of their value.
-_PASSING = RETURNING | frozenset(
-    {
-        "ArrayAppend",
-        "ArrayInsert",
-        "ArrayMax",
-        "ArrayMin",
-        "ArrayPrepend",
-        "ArrayUnion",
-        "Concat",
-        "MapConcat",
-        "aggregate.CollectList",
-        "aggregate.CollectSet",
-    }
-)
-# Only the first argument has.
-_PASSING_FIRST = frozenset(
-    """
-    ArrayCompact ArrayDistinct ArrayExcept ArrayIntersect ArrayRemove ArrayRepeat Explode Flatten Inline
-    PosExplode Reverse Shuffle Slice SortArray
-    """.split()
-)
-_COMPARING = COMPARING | {"ArrayMax", "ArrayMin"}
 
 
 class NestedValues:
@@ -56,22 +30,24 @@ class NestedValues:
         self._lambdas = LambdaFunctions(plan, graph)
 
     def add(self, expression: Node, name: str, arguments: tuple[Node, ...]) -> None:
-        """Add an expression of the class `name`, which is one of `NESTED`."""
-        if name in LAMBDAS:
-            if not (name == "ArrayTransform" and self._add_copied(expression)):
-                self._lambdas.add(expression, name, arguments)
+        """Add an expression of the class `name`, which has arguments."""
+        if name == "ArrayTransform" and self._add_copied(expression):
             return
         rule = _RULES.get(name)
         if rule:
             rule(self, expression, arguments)
             return
-        passing = arguments if name in _PASSING else arguments[:1]
-        for position, step in enumerate(steps(name, len(arguments))):
-            passes = position < len(passing) and step < CONDITIONAL
-            self._graph.inputs[expression].append(Input(arguments[position], step, passes))
-        if name in _COMPARING:
+        if self._lambdas.add(expression, name, arguments):
+            return
+        self._by_roles(expression, name, arguments)
+        if is_comparing(name):
             names = tuple(name for name, _ in self._plan.struct_fields(arguments[0]))
             self._graph.compared[expression] = names
+
+    def _by_roles(self, expression: Node, name: str, arguments: tuple[Node, ...]) -> None:
+        inputs = self._graph.inputs[expression]
+        for argument, (step, passes) in zip(arguments, argument_roles(name, len(arguments)), strict=True):
+            inputs.append(Input(argument, step, passes))
 
     def add_renamed(self, node: Node, value: Node, from_type: str, to_type: str) -> None:
         """Add an input that passes unchanged, but whose fields have other names: those of `to_type`."""
@@ -285,8 +261,7 @@ class NestedValues:
         """Add an IF; one that only keeps the null of a struct changes nothing."""
         if self._add_copied(expression):
             return
-        for argument, step in zip(arguments, steps("If", len(arguments)), strict=True):
-            self._graph.inputs[expression].append(Input(argument, step, step < CONDITIONAL))
+        self._by_roles(expression, "If", arguments)
 
 
 _Rule = Callable[[NestedValues, Node, tuple[Node, ...]], None]
@@ -309,5 +284,3 @@ _RULES: Mapping[str, _Rule] = {
     **dict.fromkeys(CASTS, NestedValues._cast),
     "If": NestedValues._choice,
 }
-# The classes whose arguments are not inputs as a whole.
-NESTED = _PASSING | _PASSING_FIRST | _RULES.keys() | LAMBDAS

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from lineage_merge.column_lineage.roles import Roles, roles
 from lineage_merge.column_lineage.transformations import Transformation, compose
+
+CONDITIONAL = Transformation.CONDITIONAL
 
 _LINE = re.compile(r"^(?P<indent>(?:[: ] {2})*)(?P<branch>[:+]- )?(?P<mark>['!~]*)(?P<rest>[A-Za-z_].*)$")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -29,24 +32,6 @@ _TOKEN = re.compile(
     r"|(?P<column>[A-Za-z_`][^\s(),\[\]]*)?#(?P<id>\d+)L?(?P<path>(?:\.[A-Za-z_]\w*)*)"
     r"|(?P<open>\()|(?P<close>\))|(?P<separator>, )"
 )
-_AGGREGATES = frozenset(
-    {
-        "any_value", "approx_count_distinct", "approx_percentile", "array_agg", "avg", "bit_and", "bit_or",
-        "bit_xor", "bool_and", "bool_or", "collect_list", "collect_set", "corr", "count", "count_if",
-        "covar_pop", "covar_samp", "every", "first", "first_value", "kurtosis", "last", "last_value", "max",
-        "max_by", "mean", "median", "min", "min_by", "mode", "percentile", "percentile_approx", "pivotfirst",
-        "regr_avgx", "regr_avgy", "regr_count", "skewness", "some", "std", "stddev", "stddev_pop",
-        "stddev_samp", "sum", "try_avg", "try_sum", "var_pop", "var_samp", "variance",
-    }
-)  # fmt: skip
-# Aggregates whose second argument only selects.
-_CHOOSING = frozenset({"max_by", "min_by"})
-_STEERING = {
-    "windowspecdefinition": Transformation.WINDOW,
-    "rank": Transformation.WINDOW,
-    "dense_rank": Transformation.WINDOW,
-    "percent_rank": Transformation.WINDOW,
-}
 
 
 @dataclass(slots=True)
@@ -230,9 +215,9 @@ class ColumnReference(NamedTuple):
 def column_references(expression: str) -> Iterator[ColumnReference]:
     """Yield every column and subquery in an expression, in the order of the text."""
     whole = Transformation.IDENTITY if _is_plain(expression) else Transformation.TRANSFORMATION
-    # The context of each open bracket and CASE, and the levels whose next argument only selects.
+    # The context of each open bracket and CASE, and what an argument of a function after a comma is.
     levels: list[Transformation] = [whole]
-    choosing: set[int] = set()
+    calls: dict[int, tuple[Roles, int]] = {}
     condition_of_if = False
     for token in _TOKEN.finditer(expression):
         here = levels[-1]
@@ -243,31 +228,29 @@ def column_references(expression: str) -> Iterator[ColumnReference]:
         elif token["subquery"]:
             yield ColumnReference(0, token["subquery"], here, subquery=True)
         elif token["function"]:
-            name = token["function"].lower()
-            step = Transformation.AGGREGATION if name in _AGGREGATES else Transformation.TRANSFORMATION
-            if name == "exists":
-                step = Transformation.CONDITIONAL
-            if name == "if":
-                step = Transformation.CONDITIONAL
-            levels.append(compose(here, _STEERING.get(name, step)))
-            if name in _CHOOSING:
-                choosing.add(len(levels))
+            function = roles(token["function"])
+            # Of a subquery with columns of the outer query; the function of arrays is written alike.
+            step = CONDITIONAL if token["function"].lower() == "exists" else function.at(0).step
+            levels.append(compose(here, step))
+            calls[len(levels)] = (function, 0)
         elif token["open"]:
-            levels.append(compose(here, Transformation.CONDITIONAL) if condition_of_if else here)
+            levels.append(compose(here, CONDITIONAL) if condition_of_if else here)
             condition_of_if = False
         elif token["close"]:
-            choosing.discard(len(levels))
+            calls.pop(len(levels), None)
             if len(levels) > 1:
                 levels.pop()
         elif token["separator"]:
-            if len(levels) in choosing:
-                levels[-1] = compose(levels[-2], Transformation.CONDITIONAL)
+            if len(levels) in calls:
+                function, position = calls[len(levels)]
+                calls[len(levels)] = (function, position + 1)
+                levels[-1] = compose(levels[-2], function.at(position + 1).step)
         elif token["word"]:
             word = token["word"]
             if word == "CASE":
                 levels.append(here)
             elif word == "WHEN" and len(levels) > 1:
-                levels[-1] = compose(levels[-2], Transformation.CONDITIONAL)
+                levels[-1] = compose(levels[-2], CONDITIONAL)
             elif word in ("THEN", "ELSE") and len(levels) > 1:
                 levels[-1] = compose(levels[-2], Transformation.TRANSFORMATION)
             elif word == "END" and len(levels) > 1:
