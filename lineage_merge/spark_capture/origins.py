@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.column_lineage.value_graph import Node
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Reference, dotted, path_of
@@ -12,7 +13,6 @@ from lineage_merge.sources.spline.columns.attributes import Attributes
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import ExpressionTexts
 from lineage_merge.sources.spline.columns.lineage import column_lineage
-from lineage_merge.sources.spline.columns.value_graph import Node
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 """Translation of a Hive query into elements: datasets, columns, edges and the job. Pure."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from lineage_merge.column_lineage.derive import Relation, derive_flows, derive_influences
+from lineage_merge.column_lineage.transformations import lineage_elements
+from lineage_merge.column_lineage.value_graph import Node, SourceColumn, ValueGraph
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -11,8 +14,6 @@ from lineage_merge.model.elements import (
     DatasetLabel,
     Element,
     Feeds,
-    FeedsColumn,
-    Influences,
     Job,
     JobKey,
     Problem,
@@ -104,6 +105,7 @@ def _of_target(
     # Each column once, in document order, even if several edges name it.
     written: dict[str, None] = {}
     read: dict[Field, None] = {}
+    edges: list[tuple[Edge, list[str]]] = []
     for edge in query.edges:
         columns = list(dict.fromkeys(field.column for field in edge.targets if field.table == target))
         if columns:
@@ -111,7 +113,8 @@ def _of_target(
             columns = [column for column in columns if column]
             written.update(dict.fromkeys(columns))
             read.update(dict.fromkeys(field for field in edge.sources if field.column))
-            yield from _of_edge(edge, columns, output, job, names)
+            edges.append((edge, columns))
+    yield from _lineage(edges, output, job, names)
     for column in written:
         yield Column(output, column, Authority.BUILDER)
     for field in read:
@@ -140,22 +143,35 @@ def _described(
         yield Alias(ref, path, WAREHOUSE_RULE, assumed=True)
 
 
-def _of_edge(
-    edge: Edge, columns: list[str], output: Reference, job: JobKey, names: Tables
+def _lineage(
+    edges: Sequence[tuple[Edge, list[str]]], output: Reference, job: JobKey, names: Tables
 ) -> Iterator[Element]:
-    if edge.kind == "PREDICATE":
-        for source, kinds in influences(edge).items():
-            ref = _reference(source, names)
-            yield Influences(job, ref, source.column, output, tuple(kind.value for kind in kinds))
-        return
-    for path, part in _parts(edge):
-        expression = "" if is_rename(part) else " ".join(readable(part.expression).split())
-        for source, steps in transformations(part).items():
-            ref = _reference(source, names)
-            how = tuple(step.name for step in steps)
+    """Yield the lineage of a written table: of edges with the columns of it that they lead to."""
+    graph, values, relation = ValueGraph(), dict[str, Node](), Relation()
+
+    def source_column(field: Field) -> Node:
+        node = f"source/{field.table}/{field.column}"
+        graph.columns[node] = (SourceColumn(_reference(field, names), field.column),)
+        return node
+
+    for edge, columns in edges:
+        if edge.kind == "PREDICATE":
+            for source, kinds in influences(edge).items():
+                for kind in kinds:
+                    relation.influences[kind].append(source_column(source))
+            continue
+        for path, part in _parts(edge):
+            node = f"expression/{len(relation.texts)}"
+            relation.texts[node] = "" if is_rename(part) else " ".join(readable(part.expression).split())
+            for source, steps in transformations(part).items():
+                for step in steps:
+                    graph.add(node, source_column(source), step)
             for column in columns:
-                target_column = field_path(column, path) if path else column
-                yield FeedsColumn(job, ref, source.column, output, target_column, how, expression)
+                target = field_path(column, path) if path else column
+                graph.add(values.setdefault(target, f"target/{target}"), node)
+    flows = derive_flows(graph, list(values.items()), relation.texts.__getitem__)
+    deciding = derive_influences(graph, [relation.influences])
+    yield from lineage_elements(flows, deciding, job, output, lambda source: source)
 
 
 def _parts(edge: Edge) -> Iterator[tuple[str, Edge]]:

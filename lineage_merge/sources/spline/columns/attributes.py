@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
+from lineage_merge.column_lineage.derive import LIMIT, Relation
+from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.column_lineage.value_graph import Node, SourceColumn, ValueGraph
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.argument_roles import SUBQUERIES, UNION
 from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.expressions import LIMIT
 from lineage_merge.sources.spline.columns.nested_values import NestedValues
-from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 
 if TYPE_CHECKING:
     from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, DerivationStep
@@ -29,15 +29,12 @@ _MERGE_CLAUSES = frozenset(
 
 
 @dataclass(slots=True)
-class QueryRead:
+class QueryRead(Relation):
     """What a JDBC query contributes besides its values in the graph.
 
-    `texts` are expressions by node, `influences` the values that decide on its rows, `columns` the used
-    columns of each table, `problems` what could not be traced.
+    `columns` are the used columns of each table, `problems` what could not be traced.
     """
 
-    texts: dict[Node, str] = field(default_factory=dict)
-    influences: defaultdict[InfluenceKind, list[Node]] = field(default_factory=lambda: defaultdict(list))
     columns: Mapping[Reference, tuple[str, ...]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 

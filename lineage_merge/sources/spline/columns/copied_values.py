@@ -7,10 +7,10 @@ two sides, even where nothing changes.
 
 from typing import NamedTuple
 
+from lineage_merge.column_lineage.parts import Part
 from lineage_merge.model.graph_walks import parts_first
 from lineage_merge.sources.spline.columns.argument_roles import is_transparent
 from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.parts import Part
 
 # In a path, for the sides of a map: no field has such a name.
 _SIDES = {"MapKeys": "\0keys", "MapValues": "\0values"}

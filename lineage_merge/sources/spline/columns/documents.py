@@ -12,11 +12,11 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lineage_merge.column_lineage import pseudo_columns
+from lineage_merge.column_lineage.parts import Key
 from lineage_merge.column_lineage.table_parts import TablePart
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.graph_walks import in_order
 from lineage_merge.sources.spline.columns.argument_roles import class_name
-from lineage_merge.sources.spline.columns.parts import Key
 from lineage_merge.sources.spline.columns.sql_types import fields, type_texts
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.jdbc_queries import QUERIES

@@ -4,12 +4,11 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from lineage_merge.column_lineage.derive import LIMIT
 from lineage_merge.model.graph_walks import parts_first
 from lineage_merge.sources.spline.columns.argument_roles import SELECTED, SUBQUERIES, is_transparent
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.sql_types import literal
-
-LIMIT = 1_000  # characters
 
 # Operator precedence of a text: parentheses are needed only around lower precedence.
 _OR, _AND, _NOT, _COMPARISON, _BIT_OR, _BIT_XOR, _BIT_AND, _SUM, _PRODUCT, _SIGN, _ATOM = range(11)

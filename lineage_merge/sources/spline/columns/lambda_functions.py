@@ -5,7 +5,9 @@ The body comes before the variables: ``lambdafunction(body, namedlambdavariable 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from lineage_merge.column_lineage.parts import KEYS, VALUES
 from lineage_merge.column_lineage.roles import LambdaRoles, lambda_roles
+from lineage_merge.column_lineage.value_graph import Input, Node, ValueGraph
 from lineage_merge.sources.spline.columns.argument_roles import (
     CONDITIONAL,
     IDENTITY,
@@ -13,8 +15,6 @@ from lineage_merge.sources.spline.columns.argument_roles import (
     class_name,
 )
 from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.parts import KEYS, VALUES
-from lineage_merge.sources.spline.columns.value_graph import Input, Node, ValueGraph
 
 
 class LambdaFunctions:

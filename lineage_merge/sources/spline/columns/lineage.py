@@ -5,22 +5,17 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lineage_merge.column_lineage.transformations import (
-    ColumnFlow,
-    Influence,
-    InfluenceKind,
-    Transformation,
-    listed,
-)
-from lineage_merge.model.elements import FIELD, Reference, field_path
+from lineage_merge.column_lineage.derive import Relation, derive_flows, derive_influences
+from lineage_merge.column_lineage.transformations import ColumnFlow, Influence, InfluenceKind
+from lineage_merge.column_lineage.value_graph import Node
+from lineage_merge.model.elements import Reference
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.sources.spline.columns.argument_roles import compares_both_sides, only_filters
-from lineage_merge.sources.spline.columns.attributes import Attributes, QueryRead
+from lineage_merge.sources.spline.columns.attributes import Attributes
 from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.expressions import LIMIT, ExpressionTexts
-from lineage_merge.sources.spline.columns.row_changes import RowChanges, read_row_changes
+from lineage_merge.sources.spline.columns.expressions import ExpressionTexts
+from lineage_merge.sources.spline.columns.row_changes import read_row_changes
 from lineage_merge.sources.spline.columns.text_columns import KnownColumns, TextColumns, read_subquery
-from lineage_merge.sources.spline.columns.value_graph import Node
 from lineage_merge.sources.spline.columns.written_columns import PlanColumn, written_columns
 from lineage_merge.sources.spline.documents import row_level_mode
 from lineage_merge.sources.spline.subqueries import temporary_views
@@ -91,7 +86,7 @@ class _PlanLineage:
         self._subqueries: dict[str, TextColumns] = {}
         self._read_subqueries()
         self._row_changes = read_row_changes(plan, self._graph)
-        self._texts: tuple[TextColumns | QueryRead | RowChanges, ...] = (
+        self._texts: tuple[Relation, ...] = (
             *self._subqueries.values(),
             *self._queries.values(),
             *filter(None, [self._row_changes]),
@@ -106,7 +101,9 @@ class _PlanLineage:
             columns=columns,
             sources=self._sources(),
             flows=flows,
-            influences=self._influences(),
+            influences=derive_influences(
+                self._graph, [self._deciding(), *(read.influences for read in self._texts)]
+            ),
             untraced=self._untraced(),
             metadata_only=self._metadata_only(),
             rewritten=(changes.rewritten if changes else self._rewritten()) - read_again,
@@ -189,45 +186,15 @@ class _PlanLineage:
         texts = ExpressionTexts(
             self._plan, {key: _selected_text(subquery) for key, subquery in self._subqueries.items()}
         )
-        # By name: two columns of one name from a join are one column for the reader.
-        transformations: defaultdict[tuple[str, Reference, str], set[Transformation]] = defaultdict(set)
-        steps: defaultdict[tuple[str, Reference, str], set[str]] = defaultdict(set)
-        for column, value in zip(columns, values, strict=False):
-            for (source, name), transformation, step, fields in self._graph.chains(value):
-                target = field_path(column.name, *fields)
-                transformations[target, source, name].add(transformation)
-                if step:
-                    step = self._graph.whole(step)
-                    if step not in written:
-                        written[step] = texts.text(self._attributes.generated.get(step, step))
-                    steps[target, source, name].add(written[step])
-        positions = {column.name: column.position for column in reversed(columns)}
-        return tuple(
-            ColumnFlow(
-                source,
-                name,
-                target,
-                listed(transformations[target, source, name]),
-                " | ".join(sorted(steps[target, source, name]))[:LIMIT],
-            )
-            for target, source, name in sorted(
-                transformations, key=lambda key: (positions[key[0].partition(FIELD)[0]], *key)
-            )
-        )
+
+        def text(node: Node) -> str:
+            known = written.get(node)
+            return texts.text(self._attributes.generated.get(node, node)) if known is None else known
+
+        names = (column.name for column in columns)
+        return derive_flows(self._graph, list(zip(names, values, strict=False)), text)
 
     # Values that decide on rows
-
-    def _influences(self) -> tuple[Influence[Reference], ...]:
-        nodes = self._deciding()
-        for read in self._texts:
-            for kind, values in read.influences.items():
-                nodes[kind].extend(values)
-        kinds: defaultdict[tuple[Reference, str], set[InfluenceKind]] = defaultdict(set)
-        for kind, values in nodes.items():
-            for source, name in self._graph.leaves(values):
-                kinds[source, name].add(kind)
-        order = list(InfluenceKind)
-        return tuple(Influence(*key, tuple(sorted(kinds[key], key=order.index))) for key in sorted(kinds))
 
     def _deciding(self) -> defaultdict[InfluenceKind, list[Node]]:
         """Return the values that decide on the target's rows, by kind; without the text of subqueries.

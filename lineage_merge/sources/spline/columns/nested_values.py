@@ -5,8 +5,10 @@ By Catalyst's class. What is not listed here depends on the whole of its argumen
 
 from collections.abc import Callable, Mapping, Sequence
 
+from lineage_merge.column_lineage.parts import KEYS, VALUES, Part
 from lineage_merge.column_lineage.roles import is_comparing
 from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.column_lineage.value_graph import BuiltValue, Input, Node, ValueGraph
 from lineage_merge.sources.spline.columns.argument_roles import (
     CASTS,
     IDENTITY,
@@ -16,8 +18,6 @@ from lineage_merge.sources.spline.columns.argument_roles import (
 from lineage_merge.sources.spline.columns.copied_values import CopiedValues, read_field
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.lambda_functions import LambdaFunctions
-from lineage_merge.sources.spline.columns.parts import KEYS, VALUES, Part
-from lineage_merge.sources.spline.columns.value_graph import BuiltValue, Input, Node, ValueGraph
 
 
 class NestedValues:

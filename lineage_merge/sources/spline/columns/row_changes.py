@@ -7,14 +7,16 @@ one that is copied from another table: that is no lineage. Only an assignment th
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from lineage_merge.column_lineage.derive import Relation
+from lineage_merge.column_lineage.parts import Part
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
+from lineage_merge.column_lineage.value_graph import BuiltValue, Input, Node, ValueGraph
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.parts import Part
 from lineage_merge.sources.spline.columns.plan_text import (
     ColumnReference,
     column_references,
@@ -22,7 +24,6 @@ from lineage_merge.sources.spline.columns.plan_text import (
     split_top,
 )
 from lineage_merge.sources.spline.columns.text_ids import Copies, Occurrence, attributes_by_id
-from lineage_merge.sources.spline.columns.value_graph import BuiltValue, Input, Node, ValueGraph
 from lineage_merge.sources.spline.columns.written_columns import PlanColumn
 from lineage_merge.sources.spline.documents import DELTA_ROW_OPERATIONS, row_level_mode
 
@@ -45,18 +46,16 @@ _LAMBDA_VARIABLE = re.compile(r"\blambda [^\s#(),]+#\d+L?")
 
 
 @dataclass(slots=True)
-class RowChanges:
+class RowChanges(Relation):
     """What a row-level operation makes of the rows of its target.
 
-    `columns` are those of the target, `values` the node of each; `texts` and `influences` as in
-    `text_columns.TextColumns`. `rewritten` are datasets that are read only because their rows change.
+    `columns` are those of the target, `values` the node of each. `rewritten` are datasets that are read only
+    because their rows change.
     `problems` are keys of operations, with what could not be traced.
     """
 
     columns: tuple[PlanColumn, ...] = ()
     values: tuple[Node, ...] = ()
-    texts: dict[Node, str] = field(default_factory=dict)
-    influences: defaultdict[InfluenceKind, list[Node]] = field(default_factory=lambda: defaultdict(list))
     rewritten: frozenset[Reference] = frozenset()
     problems: tuple[tuple[str, str], ...] = ()
 

@@ -6,13 +6,14 @@ is a column of the outer query.
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.column_lineage import pseudo_columns
+from lineage_merge.column_lineage.derive import Relation
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
+from lineage_merge.column_lineage.value_graph import Node, SourceColumn, ValueGraph
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.argument_roles import compares_both_sides, only_filters
 from lineage_merge.sources.spline.columns.attributes import cte_column
@@ -27,7 +28,6 @@ from lineage_merge.sources.spline.columns.plan_text import (
     readable,
     split_top,
 )
-from lineage_merge.sources.spline.columns.value_graph import Node, SourceColumn, ValueGraph
 from lineage_merge.sources.spline.naming import CatalogTable, table_from_text
 
 _RELATIONS_V2 = frozenset({"RelationV2", "DataSourceV2Relation"})
@@ -69,16 +69,13 @@ class _Output:
 
 
 @dataclass(slots=True)
-class TextColumns:
+class TextColumns(Relation):
     """Column lineage in the text of a subquery.
 
-    `output` are the nodes of its columns by position, `texts` readable computed expressions; `influences` the
-    nodes that decide on rows; `tables` the columns shown of each table.
+    `output` are the nodes of its columns by position, `tables` the columns shown of each table.
     """
 
     output: tuple[Node | None, ...] = ()
-    texts: dict[Node, str] = field(default_factory=dict)
-    influences: defaultdict[InfluenceKind, list[Node]] = field(default_factory=lambda: defaultdict(list))
     tables: dict[Reference, dict[str, None]] = field(default_factory=dict)
 
 

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from lineage_merge.column_lineage.value_graph import Node
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.sql_types import struct
-from lineage_merge.sources.spline.columns.value_graph import Node
 
 _SCHEMA = re.compile(r"^Schema: root\n(?P<tree>(?:^ .*(?:\n|\Z))*)", re.MULTILINE)
 _FIELD = re.compile(

@@ -1,6 +1,6 @@
 """The graph of values, down to columns of sources and their fields.
 
-A node is a name: the id of an attribute or an expression in Spline's database, or a generated one for a
+A node is a name that its front end gives: the id of an expression in a document, or a generated one for a
 column in the text of a subquery. Each input has the step it takes. Every traversal is iterative, and visits a
 node at most once per state.
 
@@ -14,9 +14,9 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from lineage_merge.column_lineage.parts import VALUES, Part
 from lineage_merge.column_lineage.transformations import Transformation, compose
 from lineage_merge.model.elements import Reference, field_path
-from lineage_merge.sources.spline.columns.parts import VALUES, Part
 
 Node = str
 # Types end sooner; documents may be wrong.
