@@ -1,19 +1,10 @@
-"""Differences between the types of two versions of a structure. Pure.
+"""Differences between the types of two versions of a structure. Pure."""
 
-Types are text: ``struct<city:string,geo:struct<lat:double>>`` of Spark, Hive and Glue,
-``STRUCT<city STRING>`` of BigQuery, ``STRUCT(city VARCHAR)`` of DuckDB.
-"""
-
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-_STRUCTURE = re.compile(
-    r"(?:struct|row)\s*[<(](?P<inner>.*)[>)]\s*(?P<arrays>(?:\[\d*\])*)", re.IGNORECASE | re.DOTALL
-)
-_AROUND = re.compile(r"(?:array|list)\s*[<(](?P<inner>.*)[>)]|(?P<of>.*)\[\d*\]", re.IGNORECASE | re.DOTALL)
-_NAME = r"(?:`(?P<quoted>[^`]+)`|\"(?P<double>[^\"]+)\"|(?P<name>[^\s:<>(),]+))"
-_FIELD = re.compile(rf"\s*{_NAME}\s*[:\s]\s*(?P<type>.+)", re.DOTALL)
+from lineage_merge.column_lineage.data_types import fields_of
+
 _MAX_DEPTH = 50
 
 
@@ -50,28 +41,7 @@ def _differences(before: str, after: str, path: str, depth: int) -> Iterator[Fie
 
 def _fields(data_type: str) -> Mapping[str, tuple[str, str]] | None:
     """Return names and types by lower-case name, of an array those of its elements; None: no structure."""
-    text = data_type.strip()
-    while not (structure := _STRUCTURE.fullmatch(text)):
-        around = _AROUND.fullmatch(text)
-        if around is None:
-            return None
-        text = (around["inner"] or around["of"] or "").strip()
-    fields = {}
-    for part in _parts(structure["inner"]):
-        field = _FIELD.fullmatch(part)
-        if field is None:
-            return None
-        name = field["quoted"] or field["double"] or field["name"]
-        fields[name.lower()] = (name, field["type"].strip())
-    return fields
-
-
-def _parts(text: str) -> Iterator[str]:
-    """Yield what commas outside of brackets separate."""
-    depth = start = 0
-    for place, character in enumerate(text):
-        depth += (character in "<(") - (character in ">)")
-        if character == "," and not depth:
-            yield text[start:place]
-            start = place + 1
-    yield text[start:]
+    fields = fields_of(data_type, of_maps=False)
+    if fields is None or not all(name for name, _ in fields):
+        return None
+    return {name.lower(): (name, inner) for name, inner in fields}

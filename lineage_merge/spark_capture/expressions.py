@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 
+from lineage_merge.column_lineage.data_types import type_of_json
 from lineage_merge.sources.spline.columns.argument_roles import CASTS, SELECTED
 from lineage_merge.spark_capture.plan_tree import (
     Json,
@@ -64,7 +65,7 @@ class Expressions:
 
     def data_type(self, data_type: Any) -> dict[str, str]:
         """Return ``{"dataType": id}``, or an empty dict if the type is unknown."""
-        text = sql_type(data_type)
+        text = type_of_json(data_type)
         if not text:
             return {}
         waiting = [(text, data_type)]
@@ -132,7 +133,7 @@ class Expressions:
 
     def _literal(self, node: PlanNode) -> Ref:
         identifier = f"const-{len(self.constants)}"
-        data_type = sql_type(node.fields.get("dataType"))
+        data_type = type_of_json(node.fields.get("dataType"))
         value = constant(node.fields.get("value"), data_type, self._metadata.zone)
         extra = {"simpleClassName": "Literal"}
         more = self.data_type(node.fields.get("dataType"))
@@ -179,19 +180,18 @@ def _microseconds(moment: datetime) -> int:
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
-_SQL_NAMES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint", "void": "void"}
-
-
 def _type_document(data_type: Any) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
     """Return a type as the agent describes it, by the texts of the types in it, and these types."""
-    text = sql_type(data_type)
+    text = type_of_json(data_type)
     while isinstance(data_type, dict) and data_type.get("type") == "udt":
         data_type = data_type.get("sqlType")
     document: dict[str, Any] = {"id": text}
     inner: list[tuple[str, Any]] = []
     match data_type.get("type") if isinstance(data_type, dict) else "":
         case "struct":
-            inner = [(sql_type(part.get("type")), part.get("type")) for part in data_type.get("fields") or ()]
+            inner = [
+                (type_of_json(part.get("type")), part.get("type")) for part in data_type.get("fields") or ()
+            ]
             names = [str(field["name"]) for field in data_type.get("fields") or ()]
             listed = [
                 {"name": name, "dataTypeId": part} for name, (part, _) in zip(names, inner, strict=True)
@@ -199,34 +199,13 @@ def _type_document(data_type: Any) -> tuple[dict[str, Any], list[tuple[str, Any]
             document |= {"_typeHint": "dt.Struct", "fields": listed}
         case "array":
             element = data_type.get("elementType")
-            inner = [(sql_type(element), element)]
+            inner = [(type_of_json(element), element)]
             document |= {"_typeHint": "dt.Array", "elementDataTypeId": inner[0][0]}
         case "map":
             # The agent has only the text.
             value = data_type.get("valueType")
-            inner = [(sql_type(value), value)]
+            inner = [(type_of_json(value), value)]
             document |= {"_typeHint": "dt.Simple", "name": text, "valueDataTypeId": inner[0][0]}
         case _:
             document |= {"_typeHint": "dt.Simple", "name": text}
     return document, inner
-
-
-def sql_type(data_type: Any) -> str:
-    """Return the text of a data type; "" for anything else."""
-    if isinstance(data_type, str):
-        return _SQL_NAMES.get(data_type, data_type)
-    if not isinstance(data_type, dict):
-        return ""
-    match data_type.get("type"):
-        case "array":
-            return f"array<{sql_type(data_type.get('elementType'))}>"
-        case "map":
-            return f"map<{sql_type(data_type.get('keyType'))},{sql_type(data_type.get('valueType'))}>"
-        case "struct":
-            fields = data_type.get("fields") or ()
-            texts = (f"{field['name']}:{sql_type(field.get('type'))}" for field in fields)
-            return f"struct<{','.join(texts)}>"
-        case "udt":
-            return sql_type(data_type.get("sqlType"))
-        case other:
-            return sql_type(other)

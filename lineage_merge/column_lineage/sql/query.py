@@ -65,7 +65,7 @@ class Queries:
         self._table_of = table_of
         self._undeclared = undeclared
         self._note = note
-        self._values = Values(dialect, self._inner, note, StructTypes(dialect, type_of), variables)
+        self._values = Values(dialect, self._inner, note, StructTypes(type_of), variables)
         self._functions = TableFunctions(dialect, self._values)
         self._projections = Projections(self._platform, self._values, self._functions, note, type_of)
         self._clauses = Clauses(self._platform, self._values)

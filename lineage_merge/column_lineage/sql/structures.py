@@ -17,7 +17,7 @@ from lineage_merge.column_lineage.sql.derivation import (
 )
 from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.scope import NamedColumn, QueryScope, Relation
-from lineage_merge.column_lineage.sql.struct_types import StructTypes, fields_in, fields_of_schema
+from lineage_merge.column_lineage.sql.struct_types import StructTypes, fields_of_schema, names_in
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.transformations import Transformation
 
@@ -231,7 +231,7 @@ class Structures:
         if kind is exp.Anonymous:
             return node.name.lower() in _ROWS | _CHANGES | _ZIPS
         if kind in (exp.Cast, exp.TryCast):
-            return fields_in(node.args["to"]) is not None
+            return names_in(node.args["to"]) is not None
         if kind is exp.JSONObject:
             return self._platform == "snowflake"
         return kind is not exp.FromJson or isinstance(node.expression, exp.Literal)
@@ -306,7 +306,7 @@ class Structures:
 
     def _cast(self, node: exp.Expr, scope: QueryScope) -> Derivation:
         derivation = self._values.trace(node.this, scope)
-        names = [name for name, _ in fields_in(node.args["to"]) or ()]
+        names = names_in(node.args["to"]) or []
         # `STRUCT<x INT64>(a)`
         is_typed = self._platform == "bigquery" and isinstance(node.this, exp.Struct)
         kind = Transformation.IDENTITY if is_typed else TRANSFORMATION

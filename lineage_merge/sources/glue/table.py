@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from lineage_merge.column_lineage.data_types import type_of_json
 from lineage_merge.sources.json_values import as_mapping
 
 Description = Mapping[str, Any]
@@ -115,30 +116,11 @@ def _columns_of_spark(parameters: Description) -> Iterator[TableColumn]:
         name = as_mapping(field).get("name")
         if isinstance(name, str) and name:
             comment = as_mapping(field.get("metadata")).get("comment")
-            yield TableColumn(name, _type_name(field.get("type")), str(comment or ""))
+            yield TableColumn(name, type_of_json(field.get("type")), str(comment or ""))
 
 
 def _number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 6
-
-
-def _type_name(kind: object) -> str:
-    """Return a type of Spark's JSON in SQL notation: ``array<struct<a:int>>``."""
-    if isinstance(kind, str):
-        return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(kind, kind)
-    parsed = as_mapping(kind)
-    match parsed.get("type"):
-        case "array":
-            return f"array<{_type_name(parsed.get('elementType'))}>"
-        case "map":
-            return f"map<{_type_name(parsed.get('keyType'))},{_type_name(parsed.get('valueType'))}>"
-        case "struct":
-            fields = (as_mapping(field) for field in parsed.get("fields") or ())
-            parts = ",".join(f"{field.get('name')}:{_type_name(field.get('type'))}" for field in fields)
-            return f"struct<{parts}>"
-        case "udt":
-            return _type_name(parsed.get("sqlType"))
-    return ""
 
 
 def _parameters(table: Description) -> Description:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lineage_merge import naming
 from lineage_merge.column_lineage import pseudo_columns
+from lineage_merge.column_lineage.data_types import array_of, map_of, sql_name, struct_of
 from lineage_merge.column_lineage.table_parts import TablePart, has_metadata_columns, part_of_name
 from lineage_merge.graph_format.schema import TABLE_FORMATS
 from lineage_merge.model.elements import (
@@ -282,8 +283,6 @@ def _is_stored_in_files(ref: Reference) -> bool:
         return False
 
 
-# openlineage-spark uses the names of Spark's classes; Spline and SQL use these.
-_OF_SPARK = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 _MAX_DEPTH = 50
 
 
@@ -292,7 +291,7 @@ def type_text(field: Mapping[str, Any], *, of_spark: bool, depth: int = 0) -> st
     kind = str(field.get("type") or "").strip()
     inner: Sequence[Mapping[str, Any]] = field.get("fields") or ()
     if of_spark:
-        kind = _OF_SPARK.get(kind, kind)
+        kind = sql_name(kind)  # openlineage-spark uses the names of Spark's classes
     if not inner or depth > _MAX_DEPTH:
         return kind
     texts = [
@@ -301,9 +300,9 @@ def type_text(field: Mapping[str, Any], *, of_spark: bool, depth: int = 0) -> st
     ]
     match kind.lower():
         case "array" if len(texts) == 1:
-            return f"array<{texts[0][1]}>"
+            return array_of(texts[0][1])
         case "map" if len(texts) == 2:
-            return f"map<{texts[0][1]},{texts[1][1]}>"
+            return map_of(texts[0][1], texts[1][1])
         case "struct":
-            return f"struct<{','.join(f'{name}:{text}' for name, text in texts)}>"
+            return struct_of(texts)
     return kind

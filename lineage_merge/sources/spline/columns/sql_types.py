@@ -3,10 +3,11 @@
 Spline stores Spark's internal values of constants: a date is a number of days.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from lineage_merge.column_lineage.data_types import array_of, map_of, struct_of
 from lineage_merge.model.graph_walks import parts_first
 from lineage_merge.sources.spline.documents import Document
 
@@ -47,17 +48,13 @@ def _parts(data_type: Document) -> list[str]:
 def _text(data_type: Document, texts: Mapping[str, str]) -> str:
     parts = [texts.get(part, "") for part in _parts(data_type)]
     if "elementDataTypeId" in data_type:
-        return f"array<{parts[0]}>"
+        return array_of(parts[0])
     if "keyDataTypeId" in data_type:
-        return f"map<{parts[0]},{parts[1]}>"
+        return map_of(parts[0], parts[1])
     if "fields" in data_type:
-        return struct((str(field.get("name")) for field in data_type["fields"]), parts)
+        names = (str(field.get("name")) for field in data_type["fields"])
+        return struct_of(zip(names, parts, strict=True))
     return str(data_type.get("name") or "")
-
-
-def struct(names: Iterable[str], types: Iterable[str]) -> str:
-    """Return the text of a structure."""
-    return f"struct<{','.join(f'{name}:{text}' for name, text in zip(names, types, strict=True))}>"
 
 
 def literal(value: Any, data_type: str) -> str:

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from lineage_merge.column_lineage.data_types import array_of, map_of, sql_name, struct_of
 from lineage_merge.column_lineage.value_graph import Node
 from lineage_merge.sources.spline.columns.documents import PlanColumns
-from lineage_merge.sources.spline.columns.sql_types import struct
 
 _SCHEMA = re.compile(r"^Schema: root\n(?P<tree>(?:^ .*(?:\n|\Z))*)", re.MULTILINE)
 _FIELD = re.compile(
@@ -14,9 +14,6 @@ _FIELD = re.compile(
     r" \((?:nullable|valueContainsNull|containsNull) = "
 )
 _PARTITIONS = re.compile(r"^Partition Columns: \[(.*)\]\s*$", re.MULTILINE)
-
-# Spark's schema tree has other type names than SQL.
-_SQL_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +107,9 @@ def _table_columns(text: str) -> tuple[_TableColumn, ...]:
 def _type_text(field: _Field, texts: dict[int, str]) -> str:
     parts = [texts[id(inner)] for inner in field.inner]
     if field.type_name == "array" and len(parts) == 1:
-        return f"array<{parts[0]}>"
+        return array_of(parts[0])
     if field.type_name == "map" and len(parts) == 2:
-        return f"map<{parts[0]},{parts[1]}>"
+        return map_of(parts[0], parts[1])
     if field.type_name == "struct":
-        return struct((inner.name for inner in field.inner), parts)
-    return _SQL_NAMES.get(field.type_name, field.type_name)
+        return struct_of(zip((inner.name for inner in field.inner), parts, strict=True))
+    return sql_name(field.type_name)
