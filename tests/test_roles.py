@@ -3,6 +3,8 @@
 import pytest
 
 from lineage_merge.column_lineage.roles import Platform, is_comparing, lambda_roles, roles
+from lineage_merge.column_lineage.row_rules import compares_both_sides, influence_of
+from lineage_merge.column_lineage.transformations import InfluenceKind
 
 
 @pytest.mark.parametrize(
@@ -33,3 +35,23 @@ def test_properties_of_functions() -> None:
     assert not is_comparing("aggregate.MaxBy")
     assert lambda_roles("ArrayTransform") == lambda_roles("list_transform")
     assert lambda_roles("upper") is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "join_type", "kind"),
+    [
+        ("join", "", InfluenceKind.JOIN),
+        ("Join", "LEFT SEMI", InfluenceKind.FILTER),
+        ("Join", "LeftAnti, (a#1 = b#2)", InfluenceKind.FILTER),
+        ("join", "ANTI", InfluenceKind.FILTER),
+        ("Deduplicate", "", InfluenceKind.GROUP_BY),
+        ("Sort", "", InfluenceKind.SORT),
+    ],
+)
+def test_how_columns_decide_on_rows(operation: str, join_type: str, kind: InfluenceKind) -> None:
+    assert influence_of(operation, join_type) is kind
+
+
+def test_set_operations_that_compare_both_sides() -> None:
+    assert all(map(compares_both_sides, ("Intersect All", "except", "minus", "Except")))
+    assert not compares_both_sides("union")

@@ -5,6 +5,7 @@ from itertools import zip_longest
 
 from sqlglot import Dialect, exp
 
+from lineage_merge.column_lineage.row_rules import compares_both_sides, influence_of, only_filters
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.clauses import Clauses, Pivots
 from lineage_merge.column_lineage.sql.derivation import (
@@ -169,8 +170,7 @@ class Queries:
         compared = (right,) if extends else (left, right)
         for origin, kinds in right.influences.items():
             influences.setdefault(origin, set()).update(kinds)
-        if not isinstance(query, exp.Union):
-            # The values come from the left side; rows are compared by all columns of both.
+        if compares_both_sides(query.key):
             _influence_by_columns(influences, compared, InfluenceKind.JOIN)
             return Relation(left.items, influences, None, left.rest)
         if query.args.get("distinct"):
@@ -235,9 +235,9 @@ class Queries:
             self._source(lateral, scope)
         for join in joins:
             conditions = [join.args.get("on"), join.args.get("match_condition")]
-            self._values.influence(conditions, scope, _kind_of_join(join))
+            self._values.influence(conditions, scope, influence_of("join", _type_of_join(join)))
         for join, sources in zip(joins, added, strict=True):
-            if _only_filters(join):
+            if only_filters(_type_of_join(join)):
                 for source in sources:
                     source.hidden = True
 
@@ -256,7 +256,7 @@ class Queries:
         for name in names:
             right = merged(source.relation.find(name) or {} for source in added)
             left_side = scope.shared.get(fold(name)) or self._one_of(before, name)
-            scope.influence(influences_of((*left_side, *right), _kind_of_join(join)))
+            scope.influence(influences_of((*left_side, *right), influence_of("join", _type_of_join(join))))
             if side == "FULL":
                 scope.shared[fold(name)] = coalesced(left_side, right, name)
             else:
@@ -393,13 +393,8 @@ class Queries:
         )
 
 
-def _only_filters(join: exp.Join) -> bool:
-    """Return whether a join adds no columns: SEMI, ANTI."""
-    return (join.args.get("kind") or "").upper() in ("SEMI", "ANTI")
-
-
-def _kind_of_join(join: exp.Join) -> InfluenceKind:
-    return InfluenceKind.FILTER if _only_filters(join) else InfluenceKind.JOIN
+def _type_of_join(join: exp.Join) -> str:
+    return join.args.get("kind") or ""
 
 
 def _influence_by_columns(influences: Influences, relations: Iterable[Relation], kind: InfluenceKind) -> None:

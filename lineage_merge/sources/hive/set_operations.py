@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from lineage_merge.column_lineage.row_rules import compares_both_sides
 from lineage_merge.sources.hive.statement import Table, Token, table_at, tokens_of
 
-_DECIDING = frozenset({"intersect", "except", "minus"})
 _BEFORE_A_QUERY = frozenset({"select", "from", "with", "values", "all", "distinct"})
 _ENDS_FROM = frozenset({"select", "where", "group", "having", "order", "sort", "cluster", "limit", "insert"})
 
@@ -40,7 +40,7 @@ def right_only(text: str, database: str) -> frozenset[Table]:
     Not found: views, which the statement names while Hive's lineage has their tables.
     """
     tokens = tokens_of(text)
-    if not any(token.kind == "word" and token.text in _DECIDING for token in tokens):
+    if not any(token.kind == "word" and compares_both_sides(token.text) for token in tokens):
         return frozenset()
     references = list(_references(tokens, database))
     names = {reference.cte for reference in references if reference.cte}
@@ -74,7 +74,7 @@ def _references(tokens: Sequence[Token], database: str) -> Iterator[_Reference]:
                 queries.pop()
         elif token.kind == "word" and token.text == "union":
             query.is_right, query.in_from = query.around, False
-        elif token.kind == "word" and token.text in _DECIDING and _has_operand(tokens, index):
+        elif token.kind == "word" and compares_both_sides(token.text) and _has_operand(tokens, index):
             query.is_right, query.in_from = True, False
         elif token.kind == "word" and token.text in _ENDS_FROM:
             query.in_from = False

@@ -47,9 +47,6 @@ _BINARY = {
 # The same for its other kinds of expressions.
 _HINTS = {"expr.Alias": "Alias", "expr.UDF": "ScalaUDF", "expr.Literal": "Literal"}
 
-# With ALL, Spark names them `Intersect All` and `Except All`.
-_SETS = frozenset({"Intersect", "Except"})
-
 # Classes that are distinguished, besides transparent ones.
 _KNOWN = SUBQUERIES | {
     *"""
@@ -94,13 +91,3 @@ def argument_roles(class_name: str, count: int) -> tuple[Role, ...]:
 def is_transparent(class_name: str) -> bool:
     """Return whether an expression is its argument, or what the analyzer replaced a function with."""
     return class_name not in (UNION, SELECTED) and roles(class_name, "catalyst").at(0).step is IDENTITY
-
-
-def compares_both_sides(operation: str) -> bool:
-    """Return whether an operation of that name compares its inputs by all columns: INTERSECT, EXCEPT."""
-    return operation.removesuffix("All").rstrip() in _SETS
-
-
-def only_filters(join_type: str) -> bool:
-    """Return whether a join adds no columns: ``LEFT SEMI``, or ``LeftAnti`` at the start of its text."""
-    return join_type.upper().replace(" ", "").startswith(("LEFTSEMI", "LEFTANTI"))

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lineage_merge.column_lineage.derive import Relation, derive_flows, derive_influences
+from lineage_merge.column_lineage.row_rules import compares_both_sides, influence_of, only_filters
 from lineage_merge.column_lineage.transformations import ColumnFlow, Influence, InfluenceKind
 from lineage_merge.column_lineage.value_graph import Node
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.graph_walks import reachable
-from lineage_merge.sources.spline.columns.argument_roles import compares_both_sides, only_filters
 from lineage_merge.sources.spline.columns.attributes import Attributes
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import ExpressionTexts
@@ -22,15 +22,15 @@ from lineage_merge.sources.spline.subqueries import temporary_views
 
 _OUTER = re.compile(r"outer\((?:[\w.`]*\.)?`?(?P<name>[^#`()]+)`?#(?P<id>\d+)L?\)")
 _ATTRIBUTE_ID = re.compile(r"#(\d+)L?\)?$")
-# The deciding parameters of each operation, and their kind.
+# The deciding parameters of operations.
 _DECIDING = {
-    "Filter": ("condition", InfluenceKind.FILTER),
-    "Join": ("condition", InfluenceKind.JOIN),
-    "LateralJoin": ("condition", InfluenceKind.JOIN),
-    "AsOfJoin": ("asOfCondition", InfluenceKind.JOIN),
-    "Aggregate": ("groupingExpressions", InfluenceKind.GROUP_BY),
-    "Deduplicate": ("keys", InfluenceKind.GROUP_BY),
-    "Sort": ("order", InfluenceKind.SORT),
+    "Filter": "condition",
+    "Join": "condition",
+    "LateralJoin": "condition",
+    "AsOfJoin": "asOfCondition",
+    "Aggregate": "groupingExpressions",
+    "Deduplicate": "keys",
+    "Sort": "order",
 }
 # The grouping columns of operations that apply a function to each group, such as `FlatMapGroupsInPandas`.
 # `FlatMapCoGroupsInPandas` of newer versions only has their number: they are the first of each input.
@@ -212,10 +212,8 @@ class _PlanLineage:
         for operation in plan.bottom_up:
             name = str(plan.operations[operation].get("name"))
             if name in _DECIDING:
-                parameter, kind = _DECIDING[name]
-                if operation in filtering:
-                    kind = InfluenceKind.FILTER
-                nodes[kind].extend(plan.parameter(operation, parameter))
+                kind = InfluenceKind.FILTER if operation in filtering else influence_of(name)
+                nodes[kind].extend(plan.parameter(operation, _DECIDING[name]))
             elif name == "Distinct":
                 nodes[InfluenceKind.GROUP_BY].extend(plan.output(operation))
             elif compares_both_sides(name):

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.derive import Relation
+from lineage_merge.column_lineage.row_rules import compares_both_sides, influence_of, only_filters
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.column_lineage.value_graph import Node, SourceColumn, ValueGraph
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.spline.columns.argument_roles import compares_both_sides, only_filters
 from lineage_merge.sources.spline.columns.attributes import cte_column
 from lineage_merge.sources.spline.columns.plan_text import (
     ColumnReference,
@@ -32,6 +32,7 @@ from lineage_merge.sources.spline.naming import CatalogTable, table_from_text
 
 _RELATIONS_V2 = frozenset({"RelationV2", "DataSourceV2Relation"})
 _RELATIONS = frozenset({"Relation", "HiveTableRelation"}) | _RELATIONS_V2
+_WITH_CONDITIONS = frozenset({"Filter", "Sort", "Deduplicate"})
 _GROUPING_ID = "spark_grouping_id"
 # Spark's analyzer converts `grouping(column)` to a bit of the grouping id.
 _GROUPING = re.compile(rf"shiftright\({_GROUPING_ID}#(?P<id>\d+)L?, (?P<bit>\d+)\)")
@@ -161,17 +162,16 @@ class _Reader:
         elif name == "LateralJoin" and operation.subqueries:
             return _joined([seen, self._outputs[id(operation.subqueries[0])]])
         elif name == "Join" and below:
-            filters = only_filters(operation.arguments)
-            kind = InfluenceKind.FILTER if filters else InfluenceKind.JOIN
+            kind = influence_of(name, operation.arguments)
             self._influence(kind, operation.arguments.partition(", ")[2], seen)
-            if filters:
+            if only_filters(operation.arguments):
                 return below[0]
         elif name == "Distinct":
             self._found.influences[InfluenceKind.GROUP_BY].extend(
                 seen.by_id[identifier] for identifier in seen.ids
             )
-        elif name in _DECIDES:
-            self._influence(_DECIDES[name], operation.arguments, seen)
+        elif name in _WITH_CONDITIONS:
+            self._influence(influence_of(name), operation.arguments, seen)
         return seen
 
     # Sources of columns.
@@ -441,9 +441,4 @@ _MAKES: Mapping[str, Callable[[_Reader, str, _Output], _Output]] = {
     "Window": _Reader._window,
     "Generate": _Reader._generate,
     "Expand": _Reader._expand,
-}
-_DECIDES: Mapping[str, InfluenceKind] = {
-    "Filter": InfluenceKind.FILTER,
-    "Sort": InfluenceKind.SORT,
-    "Deduplicate": InfluenceKind.GROUP_BY,
 }
