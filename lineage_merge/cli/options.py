@@ -84,11 +84,13 @@ def _parameter(key: config.Key) -> str:
 
 
 def _option(key: config.Key) -> Callable[[Any], Any]:
+    text = config.default_text(key.schema)
+    default = f"default: {text}; " if text else ""
     attributes: dict[str, Any] = {
         "cls": Option,
         "more": key.dotted not in _COMMON_KEYS,
         "section": _section(key),
-        "help": f"{key.schema['description']}  [env: {key.variable}]",
+        "help": f"{key.schema['description']}  [{default}env: {key.variable}]",
         "shell_complete": _COMPLETED.get(key.dotted),
     }
     if key.schema.get("type") == "boolean":

@@ -77,6 +77,14 @@ class Key(NamedTuple):
         return "--" + "-".join(self.path).replace("_", "-")
 
 
+def default_text(schema: Mapping[str, Any]) -> str:
+    """Return the default of a key for people, "" if it has none: ``60``, ``latest``, ``two per core``."""
+    value = schema.get("default", schema.get("x-default", ""))
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def schema(sections: Iterable[Section]) -> dict[str, Any]:
     """Return the JSON Schema of the configuration file: `config.schema.json` and those of the sections."""
     whole = load_schema("lineage_merge.config", "config.schema.json")
