@@ -96,9 +96,8 @@ class Structures:
             return bool(node.args.get("variant_extract")) or self._platform == "snowflake"
         if kind is exp.Dot:
             return isinstance(node.expression, exp.Identifier)
-        return kind not in _WITH_LAMBDAS or any(
-            isinstance(part, exp.Lambda) for part in node.iter_expressions()
-        )
+        has_lambda = any(isinstance(part, exp.Lambda) for part in node.iter_expressions())
+        return has_lambda or self._readers[kind] != self._lambdas
 
     def read(self, node: exp.Expr, scope: QueryScope) -> Derivation:
         """Return the derivation of a node that `reads` accepts."""
@@ -357,18 +356,6 @@ class Structures:
 
 
 _OF_UNKNOWN = LambdaRoles("computed", ("1",))
-_WITH_LAMBDAS = frozenset(
-    {
-        exp.Anonymous,
-        exp.ArrayAll,
-        exp.ArrayAny,
-        exp.ArrayFilter,
-        exp.ArraySort,
-        exp.Exists,
-        exp.Reduce,
-        exp.Transform,
-    }
-)
 
 
 def _entries(entries: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:

@@ -134,6 +134,26 @@ select x.* from t lateral view inline(items) x
 => items.qty -> qty TRANSFORMATION
 => items.sku -> sku TRANSFORMATION
 
+# values of both maps [spark]
+select map_zip_with(attrs, map(name, payload), (k, a, b) -> concat(a, b)) as z from t
+=> attrs -> z TRANSFORMATION
+=> name -> z TRANSFORMATION
+=> payload -> z TRANSFORMATION
+
+# the greatest item, and the items of both arrays [spark]
+select array_max(items).sku as x, array_union(items, array(struct(name as sku, id as qty))) as u
+from t
+=> id -> u.qty TRANSFORMATION
+=> items -> u TRANSFORMATION
+=> items.sku -> x TRANSFORMATION
+=> name -> u.sku TRANSFORMATION
+
+# aggregates that only some platforms have [spark]
+select try_sum(id) as a, some(id > 1) as b, histogram_numeric(id, 5) as h from t
+=> id -> a AGGREGATION
+=> id -> b AGGREGATION
+=> id -> h AGGREGATION
+
 # posexplode without names [spark]
 select x.*, x.col.sku from t lateral view posexplode(items) x
 => items -> col TRANSFORMATION
