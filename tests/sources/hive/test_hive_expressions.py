@@ -71,6 +71,8 @@ def kinds(expression: str, *sources: str) -> dict[str, str]:
         ("CASE WHEN ((o.a > 10.0)) THEN ('when') ELSE (0) END", "CONDITIONAL"),
         ("CASE (o.a) WHEN (1) THEN ('x') END", "CONDITIONAL"),
         ("if((o.a > 1), 'it's', 0)", "CONDITIONAL"),
+        ("nullif('x', o.a)", "CONDITIONAL"),
+        ("max_by('x', o.a)", "CONDITIONAL"),
         ("sum(if((o.b > 1), o.a, 0))", "AGGREGATION"),
         ("concat(CASE WHEN (true) THEN (o.a) END, 'THEN')", "TRANSFORMATION"),
         ("_wcol0", "TRANSFORMATION,WINDOW"),
