@@ -1,10 +1,10 @@
-"""The load into the embedded graph: batches of columns against Gremlin requests, and the whole command.
+"""The load into the embedded graph: a folder of columns against Gremlin requests, and the whole command.
 
     python benchmarks/embedded_load.py --tables 5000
 
-Bulk and requests write the same company (`made_company.company`: 52 elements per table) into an empty graph
-with one server each; the parts of the command `load` are those of its progress, from a folder as `build`
-writes it into a graph that does not exist yet, and once more unchanged.
+Both write the same company (`made_company.company`: 52 elements per table) into an empty graph; the parts
+of the command `load` are those of its progress, from a folder as `build` writes it into a graph that does not
+exist yet, and once more unchanged.
 """
 
 import argparse
@@ -13,21 +13,22 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from benchmarks import options, results
 from benchmarks.made_company import SCOPE, Dag, company, write_folder
 from benchmarks.results import Figure
 from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.infra.embedded.element_batches import arrow
+from lineage_merge.infra.embedded.graph_store import GraphFolder
+from lineage_merge.infra.embedded.graph_tables import arrow
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.load.embedded_bulk import EmbeddedBulk
+from lineage_merge.load.graph_access import Graph, update
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.load_plan import MergeOutput
-from lineage_merge.load.update import update
 from lineage_merge.merge.source_completeness import SourceCompleteness
 
-BULK, REQUESTS = "bulk", "requests"
+FOLDER, REQUESTS = "folder", "requests"
 FIRST, UNCHANGED = "first load", "unchanged load"
 # Of the seconds of requests, at most.
 EXPECTED = 0.5
@@ -38,10 +39,12 @@ def written(dag: Dag, mode: str, folder: Path) -> float:
     engine = LocalEngine(threads=os.cpu_count() or 1)
     coverage = SourceCompleteness(runs=True, projects={})
     merge = MergeOutput(engine.rows(dag.nodes.values()), engine.rows(dag.edges.values()), coverage=coverage)
-    with EmbeddedServer(folder / mode) as server:
-        endpoint = Endpoint(server.url, graph_file=str(server.graph_file) if mode == BULK else "")
+    with ExitStack() as stack:
+        graph: Graph = GraphFolder(folder / mode)
+        if mode == REQUESTS:
+            graph = Endpoint(stack.enter_context(EmbeddedServer(None)).url)
         started = time.perf_counter()
-        update(merge, endpoint, *SCOPE, in_bulk=EmbeddedBulk(0) if mode == BULK else None)
+        update(merge, graph, *SCOPE)
         return time.perf_counter() - started
 
 
@@ -65,7 +68,7 @@ def command_parts(folder: Path, graph: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The load into the embedded graph, bulk against requests")
+    parser = argparse.ArgumentParser(description="Loads into the embedded graph and into a server")
     parser.add_argument("--tables", type=int, default=1_000)
     options.add_to(parser, smallest={"tables": 60})
     arguments = parser.parse_args()
@@ -74,12 +77,12 @@ def main() -> None:
     found: list[Figure] = []
     arrow()  # its import is measured with the command
     with tempfile.TemporaryDirectory() as work:
-        seconds = {mode: written(dag, mode, Path(work)) for mode in (REQUESTS, BULK)}
+        seconds = {mode: written(dag, mode, Path(work)) for mode in (REQUESTS, FOLDER)}
         print(f"{case}\n" + "".join(f"{mode:26} {value:8.1f} s\n" for mode, value in seconds.items()), end="")
-        share = seconds[BULK] / seconds[REQUESTS]
-        print(f"{'bulk / requests':26} {share:8.2f}")
+        share = seconds[FOLDER] / seconds[REQUESTS]
+        print(f"{'folder / requests':26} {share:8.2f}")
         found += [Figure(case, mode, value, "s") for mode, value in seconds.items()]
-        found.append(Figure(case, f"{BULK} / {REQUESTS}", share, "times", at_most=EXPECTED))
+        found.append(Figure(case, f"{FOLDER} / {REQUESTS}", share, "times", at_most=EXPECTED))
         write_folder(Path(work, "folder"), dag)
         totals = {}
         for load in (FIRST, UNCHANGED):

@@ -37,12 +37,12 @@ def graph_parser(text: str) -> argparse.ArgumentParser:
     made.add_argument("--vertices", type=int, nargs="+", default=[2_000, 20_000])
     made.add_argument("--rounds", type=int, default=3)
     made.add_argument(
-        "--endpoint", help="ws://host:port/gremlin; EMPTIES that graph. Default: an embedded server"
+        "--endpoint", help="ws://host:port/gremlin; EMPTIES that graph. Default: a server of its own"
     )
     made.add_argument(
         "--engine", choices=("local", "spark"), default="local", help="what computes the rows; default: local"
     )
-    made.add_argument("--heap", default="1g", help="of the embedded server, as Java's -Xmx; default: 1g")
+    made.add_argument("--heap", default="1g", help="of that server, as Java's -Xmx; default: 1g")
     return made
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from benchmarks.made_graph import NAMESPACE
 from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.infra.embedded.element_batches import GraphTables, table_of
 from lineage_merge.infra.embedded.graph_store import write_snapshot
+from lineage_merge.infra.embedded.graph_tables import GraphTables, table_of
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor
 

@@ -3,8 +3,8 @@
 import random
 from pathlib import Path
 
-from lineage_merge.infra.embedded.element_batches import GraphTables, table_of
 from lineage_merge.infra.embedded.graph_store import write_snapshot
+from lineage_merge.infra.embedded.graph_tables import GraphTables, table_of
 
 NAMESPACE = "redshift://warehouse.eu-west-1:5439"
 PARENTS = 3

@@ -1,6 +1,6 @@
 """Write the lock file of a Gremlin Server's jars: SHA-256, size and path of each in a Maven repository.
 
-    python -m supply_chain.jar_lock                 # of the embedded server, after a change of its version
+    python -m supply_chain.jar_lock                 # of the Gremlin Server, after a change of its version
     python -m supply_chain.jar_lock --check         # exit code 1 if that file would change
     python -m supply_chain.jar_lock --server 3.8.1  # of another version, for tests
 

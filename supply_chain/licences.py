@@ -125,8 +125,8 @@ def page(found: list[Part], of_server: list[Part]) -> str:
     ]
     lines += [f"| {p.name} | {p.version} | {spdx(p.name, p.says)} | {p.by} |" for p in sorted(found)]
     lines += [
-        f"\n## Jars of the embedded {GREMLIN.name}\n",
-        "Fetched by `demo`, `serve` and `--gremlin-endpoint embedded` where they are used first.\n",
+        f"\n## Jars of the {GREMLIN.name}\n",
+        "Fetched by the first `serve`.\n",
         "| jar | version | licence |",
         "| --- | --- | --- |",
         *(f"| {p.name} | {p.version} | {spdx(p.name, p.says)} |" for p in sorted(of_server)),

@@ -1,11 +1,10 @@
-"""Makes the archives of the JVMs' classes, which the first starts on a machine make otherwise.
+"""Makes the archive of Spark's classes, which the second start on a machine makes otherwise.
 
-The tests start both JVMs some hundred times. This runs as a process beside the tests that need no Java:
+The tests start Spark some hundred times. This runs as a process beside the tests that need no Java:
 ``python -m tests.class_archives``.
 """
 
 from lineage_merge.config import SparkOptions
-from lineage_merge.infra.embedded.server import EmbeddedServer
 from lineage_merge.infra.spark_session import session, spark_archive
 
 if __name__ == "__main__":
@@ -13,5 +12,3 @@ if __name__ == "__main__":
     with session(SparkOptions()) as spark:
         spark.sparkContext.parallelize(range(4), 2).map(str).collect()
         spark.range(3).coalesce(1).selectExpr("to_json(struct(*)) as value").collect()
-    with EmbeddedServer(None):
-        pass

@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
     err: str
 
 
-# Where the embedded server's jars are and come from: the same for tests as for the developer.
+# Where downloaded jars are and come from: the same for tests as for the developer.
 _PASSED = ("LINEAGE_MERGE_CACHE", "LINEAGE_MERGE_MAVEN_REPOSITORY")
 
 

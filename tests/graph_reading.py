@@ -74,7 +74,7 @@ def whole(g: GraphTraversalSource, *, merge_runs: bool = False) -> tuple[dict[st
 
 
 def _sorted(properties: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    return {key: sorted(values) for key, values in _without_time(properties).items()}
+    return {key: sorted(values, key=repr) for key, values in _without_time(properties).items()}
 
 
 def _without_time(properties: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,6 @@ _FIXTURES = {"spark", "gremlin_url", "conflicting_url", "pipeline_url", "tickit_
 _STARTERS = {
     "lineage_merge.infra.spark_session": {"session"},
     "lineage_merge.infra.embedded": {"EmbeddedServer"},
-    "lineage_merge.orchestration.pipeline": {"endpoint"},
     "lineage_merge.infra.embedded.java": {"find_java", "java_home"},
     "lineage_merge.infra.embedded.process": {"ServerProcess"},
     "lineage_merge.infra.embedded.server": {"EmbeddedServer"},

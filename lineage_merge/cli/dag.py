@@ -172,19 +172,19 @@ def remove(job: str, dry_run: bool, as_json: bool, **graph: Any) -> None:
         from lineage_merge.history.layout import DagScope, history_location
         from lineage_merge.history.recording import record_removal
         from lineage_merge.infra.engine.local import LocalEngine
-        from lineage_merge.load import remove_dag as removing
-        from lineage_merge.load.gremlin.connection import check
+        from lineage_merge.load import graph_access
+        from lineage_merge.load.remove_dag import Pipeline
         from lineage_merge.orchestration import pipeline
 
-        with pipeline.endpoint(config, on_progress, graph_file) as target:
-            check(target)
-            removed_pipeline = removing.Pipeline(config.environment, graph["dag_name"], job)
-            removed = removing.remove(target, removed_pipeline, dry_run=dry_run)
-            location = history_location(config, graph_file)
-            if location and not dry_run:
-                scope = DagScope(config.environment, graph["dag_name"])
-                retired = removed.edges + removed.dropped + removed.untagged
-                record_removal(location, scope, retired, LocalEngine(), target, job=job)
+        target = pipeline.graph_of(config, graph_file)
+        graph_access.check(target)
+        removed_pipeline = Pipeline(config.environment, graph["dag_name"], job)
+        removed = graph_access.remove(target, removed_pipeline, dry_run=dry_run, on_progress=on_progress)
+        location = history_location(config, graph_file)
+        if location and not dry_run:
+            scope = DagScope(config.environment, graph["dag_name"])
+            retired = removed.edges + removed.dropped + removed.untagged
+            record_removal(location, scope, retired, LocalEngine(), target, job=job)
     if as_json:
         print_json({"dry_run": dry_run, "removed": dataclasses.asdict(removed)})
     else:

@@ -40,25 +40,20 @@ def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
     """Merge a sample company into an embedded graph, and answer eight questions about it.
 
     The company has two Glue jobs, an Iceberg table, Redshift, a dbt project of three teams, and a history of
-    two weeks; its sources, and those of the smaller sample TICKIT, are in sample_data/. No server is needed,
-    and Spark does not start: the first run downloads and caches the Gremlin Server's jars. The graph is one
-    of its own, which questions read with --demo.
+    two weeks; its sources, and those of the smaller sample TICKIT, are in sample_data/. The demo needs no
+    server, no Java and no network. Its graph is one of its own, which questions read with --demo.
     """
     if tour and as_json:
         raise click.UsageError("--tour and --json exclude each other")
     with handle_errors(), progress(quiet) as on_progress:
         from lineage_merge.cli import sample
-        from lineage_merge.infra.embedded.serving import started_ahead
-        from lineage_merge.infra.graph_files import EMBEDDED, demo_graph_file
+        from lineage_merge.cli.demo_questions import output_of, read_questions
+        from lineage_merge.infra.graph_files import demo_graph_file
+        from lineage_merge.orchestration.demo import build_demo
 
         company = sample.company_folder()
         graph_file = demo_graph_file()
-        with started_ahead(EMBEDDED, on_progress, graph_file) as server:
-            from lineage_merge.cli.demo_questions import output_of, read_questions
-            from lineage_merge.orchestration.demo import build_demo
-
-            server.check()
-            merged = build_demo(sample.config_file(), company, graph_file, on_progress)
+        merged = build_demo(sample.config_file(), company, graph_file, on_progress)
         program = click.get_current_context().find_root().command
         questions = read_questions(company)
         outputs: Sequence[str] = ()

@@ -45,7 +45,11 @@ EXIT_CODES = (
         "run lineage-merge doctor, then run again: every load can be repeated",
         "Failed loads",
     ),
-    ExitCode(6, "the embedded server does not start", "check Java: lineage-merge doctor prints its version"),
+    ExitCode(
+        6,
+        "the embedded graph cannot be read or is locked, or serve does not start",
+        "do what the message says; for serve check Java: lineage-merge doctor prints its version",
+    ),
     ExitCode(
         7,
         "success, but broken documents were skipped; the report lists them",

@@ -13,15 +13,15 @@ ENVIRONMENT_VARIABLES = (
         "LINEAGE_MERGE_<KEY>",
         "key of the configuration, such as LINEAGE_MERGE_GREMLIN_ENDPOINT",
     ),
-    ("LINEAGE_MERGE_GRAPH_FILE", "file of the embedded graph, as --graph-file"),
+    ("LINEAGE_MERGE_GRAPH_FILE", "folder of the embedded graph, as --graph-file"),
     ("LINEAGE_MERGE_HOME", "folder of the embedded graphs  [default: ~/.local/share/lineage-merge]"),
-    ("LINEAGE_MERGE_CACHE", "folder of the embedded server's jars  [default: ~/.cache/lineage-merge]"),
-    ("LINEAGE_MERGE_MAVEN_REPOSITORY", "Maven repository of the embedded server's jars"),
+    ("LINEAGE_MERGE_CACHE", "folder of downloaded jars  [default: ~/.cache/lineage-merge]"),
+    ("LINEAGE_MERGE_MAVEN_REPOSITORY", "Maven repository of the jars of serve and of Spark's Kafka source"),
     ("LINEAGE_MERGE_COMPLETION_SECONDS", "limit of reading names for shell completion  [default: 0.5]"),
     ("LINEAGE_MERGE_RECEIVER_TOKEN", "bearer token with which capture.install sends to a receiver"),
     ("LINEAGE_MERGE_TRACEBACK", "1: print the traceback of an internal error"),
     ("NO_COLOR", "any value: no colours"),
-    ("JAVA_HOME", "Java 17 or newer for Spark and the embedded server"),
+    ("JAVA_HOME", "Java 17 or newer for Spark and serve"),
 )
 
 _COMPLETION = """\

@@ -100,18 +100,13 @@ def run(
     from lineage_merge.orchestration.report_text import loaded_text, print_report
 
     with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
-        from lineage_merge.infra.embedded.serving import started_ahead
         from lineage_merge.orchestration import preflight
 
         preflight.check_sources(config)
         preflight.check_graph(config)
-        with (
-            started_ahead(config.gremlin.endpoint, on_progress, graph_file) as server,
-            _spark(config, on_progress) as (spark, counted),
-        ):
+        with _spark(config, on_progress) as (spark, counted):
             from lineage_merge.orchestration import pipeline
 
-            server.wait()
             with _too_few_joined(as_json):
                 outcome = pipeline.run(spark, config, counted, dry_run=dry_run, graph_file=graph_file)
     if as_json:

@@ -42,11 +42,9 @@ def open_named_graph(
 
 
 def _has_default_graph() -> bool:
-    from lineage_merge.infra.embedded import file_lock
     from lineage_merge.infra.graph_files import default_graph_file
 
-    file = default_graph_file()
-    return file.exists() or bool(file_lock.served_at(file))
+    return default_graph_file().exists()
 
 
 def with_environment(config: "Config", environment: str | None, graph: "LineageGraph | None") -> "Config":

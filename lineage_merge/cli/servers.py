@@ -216,21 +216,21 @@ def receive(
 @command(
     "lineage-merge serve",
     "lineage-merge serve --demo",
-    "lineage-merge serve --port 8182 --graph-file lineage.json",
+    "lineage-merge serve --port 8183 --graph-file lineage",
 )
 @click.option("--port", type=click.IntRange(1, 65535), default=8182, show_default=True, help="listen port")
 @graph_file_option
 @demo_option
 def serve(port: int, graph_file: Path | None, demo: bool) -> None:
-    """Run the embedded Gremlin Server for a notebook or console.
+    """Run a Gremlin Server with a copy of the embedded graph, for a notebook or console.
 
-    It serves the graph of `run` and `load` with the endpoint `embedded`, and prints a new random password at
-    each start.
+    That is the graph of `run` and `load` with the endpoint `embedded`. The copy is made at the start: it does
+    not show later loads, and changes made by clients are not saved. Each start has a new random password. It
+    needs Java; the first start downloads and caches the server's jars.
     """
     with handle_errors():
         selected = select_graph_file(graph_file, demo)
-        if demo:
-            require_graph_file(selected, demo)
+        require_graph_file(selected, demo)
         from lineage_merge.infra.embedded.serving import serve as keep_serving
         from lineage_merge.infra.graph_files import default_graph_file
 

@@ -163,7 +163,7 @@ def _gremlin(settings: Mapping[str, Any]) -> Gremlin:
         raise ConfigError("gremlin.mode", f"{mode} needs gremlin.bulk.s3 and gremlin.bulk.role_arn")
     gremlin = Gremlin(**{**settings, "mode": mode, "bulk": bulk})
     if mode == "bulk" and gremlin.endpoint == EMBEDDED:
-        raise ConfigError("gremlin.mode", "the embedded server has no bulk loader: use gremlin or auto")
+        raise ConfigError("gremlin.mode", "the embedded graph has no bulk loader: use gremlin or auto")
     return gremlin
 
 

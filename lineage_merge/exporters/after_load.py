@@ -12,7 +12,7 @@ from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import ExportError, LineageMergeError
 
 if TYPE_CHECKING:
-    from lineage_merge.load.gremlin.connection import Endpoint
+    from lineage_merge.load.graph_access import Graph
 
 Settings = Mapping[str, Mapping[str, Any]]
 
@@ -36,7 +36,7 @@ def check(settings: Settings) -> None:
 
 
 def send(
-    settings: Settings, endpoint: "Endpoint", environment: str, dag: str, on_progress: ProgressCallback
+    settings: Settings, graph: "Graph", environment: str, dag: str, on_progress: ProgressCallback
 ) -> tuple[str, ...]:
     """Run the exporters one after another and return a line of each.
 
@@ -47,13 +47,13 @@ def send(
     failed: list[LineageMergeError] = []
     for exporter, exporter_settings in _active_exporters(settings):
         from lineage_merge.exporters.exporter import Export
-        from lineage_merge.questions.backends.gremlin import open_gremlin
+        from lineage_merge.questions.backends.opening import open_loaded
 
         on_progress(f"exporting to {exporter.name}")
         try:
             # Not the reader endpoint: replicas may lag behind the load.
-            with open_gremlin(endpoint) as graph:
-                result = exporter.send(Export(graph, exporter_settings, environment, dag, on_progress))
+            with open_loaded(graph) as loaded:
+                result = exporter.send(Export(loaded, exporter_settings, environment, dag, on_progress))
         except LineageMergeError as error:
             failed.append(error)
         else:

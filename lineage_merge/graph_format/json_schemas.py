@@ -1,7 +1,7 @@
 """JSON Schemas of one line of node and edge files, which `lineage-merge validate` uses.
 
 ``python -m lineage_merge.graph_format.json_schemas`` writes them to this folder, and the columns of snapshots
-to that of the embedded server.
+to that of the embedded graph.
 """
 
 import json

@@ -10,22 +10,19 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lineage_merge.config import Config
 from lineage_merge.history import layout, merge_index
-from lineage_merge.history.embedded_entry import write_snapshot_entry
 from lineage_merge.history.entry_files import write_rows
 from lineage_merge.history.fingerprints import add_sums, write_sums
 from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
-from lineage_merge.infra.embedded import graph_store
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.load.graph_state import Picture, read_picture, read_runs
-from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.merge_run import LastLoad, read_last_load
+from lineage_merge.load.graph_access import Graph, read_last_load, read_picture, read_runs
+from lineage_merge.load.graph_state import Picture
+from lineage_merge.load.merge_run import LastLoad
 from lineage_merge.load.result import Effect, LoadResult
 from lineage_merge.merge.report import Report
 from lineage_merge.model.errors import HistoryError, LineageMergeError, SourceError
@@ -41,11 +38,11 @@ class Recorder:
 
     location: str
     scope: DagScope
-    endpoint: Endpoint
+    graph: Graph
     before: LastLoad
 
     @classmethod
-    def before_load(cls, location: str, scope: DagScope, endpoint: Endpoint) -> "Recorder":
+    def before_load(cls, location: str, scope: DagScope, graph: Graph) -> "Recorder":
         """Read what the graph stores about the last load of a DAG.
 
         Raises `GraphError`, and `IntermediateError` if the merge could not be added after the load: the
@@ -53,7 +50,7 @@ class Recorder:
         """
         with suppress(SourceError):
             merge_index.newest_record(location, scope)
-        return cls(location, scope, endpoint, read_last_load(endpoint, *scope))
+        return cls(location, scope, graph, read_last_load(graph, *scope))
 
     def record(
         self,
@@ -71,13 +68,13 @@ class Recorder:
             # A merge is being added, or its process was killed.
             is_adding = newest and merge_index.entry_names(self.location, self.scope, newest.name)
             kind = kind_of(loaded.effect, newest, self.before, bool(is_adding))
-            merged_at = read_last_load(self.endpoint, *self.scope).merged_at
+            merged_at = read_last_load(self.graph, *self.scope).merged_at
             name = new_name(merged_at, newest)
             vertices, edges = (newest.vertices, newest.edges) if newest else (0, 0)
             if kind == "full":
-                vertices, edges = _write_full(self.location, self.scope, name, engine, self.endpoint, spark)
+                vertices, edges = _write_full(self.location, self.scope, name, engine, self.graph, spark)
             elif kind == "runs":
-                rows = read_runs(engine, self.endpoint, *self.scope)
+                rows = read_runs(engine, self.graph, *self.scope)
                 write_rows(rows, "runs", layout.entry_folder(self.location, "runs", self.scope, name), spark)
             if loaded.moves:
                 merge_index.write_moves(self.location, self.scope, name, dict(loaded.moves))
@@ -145,17 +142,11 @@ def _write_full(
     scope: DagScope,
     name: MergeName,
     engine: Engine,
-    endpoint: Endpoint,
+    graph: Graph,
     spark: "SparkSession | None" = None,
 ) -> tuple[int, int]:
-    """Write all that the graph has of a DAG as an entry; return the numbers of nodes and edges.
-
-    The embedded graph is saved before, because the entry is cut out of its snapshot.
-    """
-    if endpoint.graph_file:
-        snapshot = graph_store.save(endpoint.url, Path(endpoint.graph_file))
-        return write_snapshot_entry(location, scope, name, snapshot)
-    return write_entry(location, scope, name, read_picture(engine, endpoint, *scope), spark)
+    """Write all that the graph has of a DAG as an entry; return the numbers of nodes and edges."""
+    return write_entry(location, scope, name, read_picture(engine, graph, *scope), spark)
 
 
 def write_entry(
@@ -171,7 +162,7 @@ def write_entry(
 
 
 def record_removal(
-    location: str, scope: DagScope, retired: int, engine: Engine, endpoint: Endpoint, *, job: str = ""
+    location: str, scope: DagScope, retired: int, engine: Engine, graph: Graph, *, job: str = ""
 ) -> MergeRecord | None:
     """Add the removal of a DAG, or of a `job` of it; None if the DAG has no history.
 
@@ -182,10 +173,10 @@ def record_removal(
         if newest is None:
             return None
         name = new_name(time.time_ns() // 1_000_000, newest)
-        before = read_last_load(endpoint, *scope)
+        before = read_last_load(graph, *scope)
         counts = (0, 0)
         if job:
-            counts = _write_full(location, scope, name, engine, endpoint)
+            counts = _write_full(location, scope, name, engine, graph)
         record = MergeRecord(
             name=name,
             kind="full" if job else "removed",

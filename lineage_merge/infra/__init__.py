@@ -1,1 +1,1 @@
-"""Infrastructure: Spark, engines, storage, secrets, telemetry, redaction, the embedded server."""
+"""Infrastructure: Spark, engines, storage, secrets, telemetry, redaction, the embedded graph."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
@@ -56,24 +56,12 @@ def read_graph_state(ids: Rows[str], endpoint: Endpoint, environment: str, dag_n
 
     Raises GraphUnreachable and GraphRejected, from the engine's workers.
     """
-    if endpoint.graph_file:
-        return _read_embedded(ids, endpoint, environment, dag_name)
     read: Callable[[Iterable[str]], Iterator[Any]] = partial(_read, endpoint, partial(_elements, dag_name))
     elements = vertex_ids(ids, endpoint, environment, dag_name).map_partitions(read).cache()
     return GraphState(
         elements.filter(lambda element: isinstance(element, StoredVertex)),
         elements.filter(lambda element: isinstance(element, StoredEdge)),
     )
-
-
-def _read_embedded(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> GraphState:
-    from lineage_merge.load import embedded_state
-
-    tables = embedded_state.read_tables(endpoint)
-    vertices = embedded_state.stored_vertices(tables, frozenset(ids.collect()), environment, dag_name)
-    starts = embedded_state.texts(vertex.id for vertex in vertices)
-    edges = embedded_state.stored_edges(embedded_state.edges_of(tables, starts, dag_name))
-    return GraphState(ids.engine.rows(vertices).cache(), ids.engine.rows(list(edges)).cache())
 
 
 def read_elements(vertices: Rows[str], edges: Rows[str], endpoint: Endpoint, dag_name: str) -> GraphState:
@@ -85,6 +73,22 @@ def read_elements(vertices: Rows[str], edges: Rows[str], endpoint: Endpoint, dag
         vertices.distinct().repartition(parts).map_partitions(vertex_reader).cache(),
         edges.distinct().repartition(parts).map_partitions(edge_reader).cache(),
     )
+
+
+class DagReader(Protocol):
+    """Reads what a graph stores of a DAG: `merge_run.LoadTarget`, `folder.state.FolderState`."""
+
+    @property
+    def environment(self) -> str: ...
+
+    @property
+    def dag_name(self) -> str: ...
+
+    def read_state(self, ids: Rows[str]) -> GraphState:
+        """Read the vertices of `ids` and of the DAG, and the DAG's edges."""
+
+    def read_aliases(self, engine: Engine) -> Rows[AliasOf]:
+        """Read all aliases of the environment's vertices."""
 
 
 class Picture(NamedTuple):

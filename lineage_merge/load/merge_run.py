@@ -22,6 +22,8 @@ from gremlin_python.process.traversal import Cardinality, Merge, P, T
 from gremlin_python.statics import long
 
 from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.load.graph_state import AliasOf, GraphState, read_aliases, read_graph_state
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.result import LoadResult
@@ -89,6 +91,14 @@ class LoadTarget(NamedTuple):
     def run_id(self) -> str:
         """Return the id of the `merge_run` vertex."""
         return run_id(self.environment, self.dag_name)
+
+    def read_state(self, ids: Rows[str]) -> GraphState:
+        """Read the vertices of `ids` and of the DAG, and the DAG's edges."""
+        return read_graph_state(ids, self.endpoint, self.environment, self.dag_name)
+
+    def read_aliases(self, engine: Engine) -> Rows[AliasOf]:
+        """Read all aliases of the environment's vertices."""
+        return read_aliases(engine, self.endpoint, self.environment)
 
     def without_state(self) -> "LoadTarget":
         """Return the target for functions that are sent to workers: the state has a digest per shard."""
@@ -286,12 +296,20 @@ def set_properties(g: GraphTraversalSource, run: str, values: Mapping[str, Any])
 
 def _values(target: LoadTarget, result: LoadResult, report: Report | None) -> dict[str, Any]:
     traffic = target.endpoint.traffic
+    requests, read = (traffic.requests.value, traffic.read.value) if traffic else (0, 0)
+    return run_values(result, report, requests=requests, elements_read=read)
+
+
+def run_values(
+    result: LoadResult, report: Report | None, *, requests: int, elements_read: int
+) -> dict[str, Any]:
+    """Return the facts about a merge that has ended now, as properties of the vertex."""
     numbers = {
         "last_merged_at": time.time_ns() // 1_000_000,
         "elements_written": result.nodes + result.edges,
         "elements_retired": result.retired_nodes + result.retired_edges,
-        "requests": traffic.requests.value if traffic else 0,
-        "elements_read": traffic.read.value if traffic else 0,
+        "requests": requests,
+        "elements_read": elements_read,
     }
     if report:
         numbers["documents_read"] = sum(report.read.values())

@@ -13,8 +13,8 @@ class LoadResult:
     A load that compared with the graph (`load.update`) also counts elements that were `unchanged`, retired,
     relabelled or moved to their canonical vertex. `changes` and `retirements`: the first of them as text.
     `dry_run`: nothing was written, the counts are those of a real load, and `refusal` is why it would stop.
-    `mode`: over Gremlin only, or mostly in bulk (`load.neptune_bulk`, `load.embedded_bulk`); `mode_reason`:
-    why, if the bulk loader is configured.
+    `mode`: over Gremlin only, mostly in bulk (`load.neptune_bulk`), or into a folder (`load.folder`);
+    `mode_reason`: why, if the bulk loader is configured.
     `compared`: with all stored elements of the DAG, or only with differences from the last load
     (`load.stages.incremental_diff`). `exported`: a line per exporter that ran after the load. `all_requests`:
     writing (`requests`) and other requests. `elements_read`: elements, ids and numbers in their responses.
@@ -35,7 +35,7 @@ class LoadResult:
     retirements: tuple[str, ...] = ()
     dry_run: bool = False
     refusal: str = ""
-    mode: Literal["gremlin", "bulk"] = "gremlin"
+    mode: Literal["gremlin", "bulk", "folder"] = "gremlin"
     mode_reason: str = ""
     compared: Literal["full", "changes"] = "full"
     exported: tuple[str, ...] = ()

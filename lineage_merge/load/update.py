@@ -15,7 +15,7 @@ from lineage_merge.load.gremlin.connection import Endpoint, check, counted
 from lineage_merge.load.gremlin.executor import reused_connections
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LoadTarget
-from lineage_merge.load.neptune_bulk.bulk_load import BulkWriter
+from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.stages.plan_changes import describe_changes, plan_changes
 from lineage_merge.load.stages.record_state import record_state
@@ -37,7 +37,7 @@ def update(
     allow_retire: bool = False,
     dry_run: bool = False,
     on_written: WriteProgress | None = None,
-    in_bulk: BulkWriter | None = None,
+    in_bulk: BulkLoad | None = None,
     verify: bool = False,
     on_progress: ProgressCallback = no_progress,
 ) -> LoadResult:
@@ -111,7 +111,7 @@ def begin(
     dag_name: str,
     *,
     dry_run: bool,
-    in_bulk: BulkWriter | None,
+    in_bulk: BulkLoad | None,
     on_progress: ProgressCallback,
 ) -> LoadTarget:
     """Start a load after the end of earlier loads of the DAG; a dry run only reads."""

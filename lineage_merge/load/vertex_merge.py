@@ -30,7 +30,7 @@ _ATTEMPTS = 5
 _IDENTITY = frozenset({"name", "namespace", "qualified_name", "location"})
 # The format of the duplicate's files, for example of a temporary directory, does not apply to the canonical
 # vertex.
-_NOT_MOVED = _IDENTITY | {"format"}
+NOT_MOVED = _IDENTITY | {"format"}
 
 
 def move(endpoint: Endpoint, pairs: Iterable[tuple[str, str]]) -> int:
@@ -93,7 +93,7 @@ def _copy(
             existing = take_snapshot(execute, new_ids[vertex_snapshot.id])
             known = frozenset(existing.values) if existing else frozenset()
             label = one_label(existing.label if existing else vertex_snapshot.label)
-            identity = frozenset() if vertex_snapshot.label == "column" else _NOT_MOVED
+            identity = frozenset() if vertex_snapshot.label == "column" else NOT_MOVED
             yield vertex_snapshot.upsert(new_ids[vertex_snapshot.id], label, known | identity)
 
     edges = {edge.id: edge for vertex_snapshot in snapshots for edge in vertex_snapshot.edges}

@@ -50,13 +50,6 @@ class OpenedGraph:
         return bool(self.stamp) and self.stamp == stamp(place)
 
 
-def is_shared(session: Session) -> bool:
-    """Whether it holds a server that another command started, and would keep it from ending."""
-    from lineage_merge.questions.backends.indexed_graph import IndexedGraph
-
-    return _is_embedded(session) and not isinstance(session.graph, IndexedGraph)
-
-
 def files_of(session: Session) -> Path | str | None:
     """Return what a graph is read from: a local path, another location (text), or a server (None)."""
     selection = session.selection

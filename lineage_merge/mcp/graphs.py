@@ -16,7 +16,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-from lineage_merge.mcp.graph_stamp import OpenedGraph, is_shared
+from lineage_merge.mcp.graph_stamp import OpenedGraph
 from lineage_merge.mcp.tool_errors import Busy
 from lineage_merge.model.errors import QueryError
 from lineage_merge.query.selection import GraphSelection
@@ -194,8 +194,6 @@ class _GraphThread(threading.Thread):
             opened = self._open()
             with opened.session.hints():
                 answer = None if question.is_abandoned else question.ask(opened.session)
-            if is_shared(opened.session):
-                self._close()
         except BaseException as error:  # noqa: BLE001 - raised where the question was asked
             if not isinstance(error, QueryError):
                 self._close()

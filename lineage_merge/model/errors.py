@@ -225,7 +225,7 @@ class Ambiguous(QueryError):
 
 
 class EmbeddedError(LineageMergeError):
-    """The embedded Gremlin Server cannot be downloaded or started."""
+    """The embedded graph cannot be read, locked or written, or its Gremlin Server cannot be started."""
 
     exit_code = 6
 

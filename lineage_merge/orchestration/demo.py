@@ -69,12 +69,12 @@ def build_demo(tickit: Path, company: Path, graph_file: Path, on_progress: Progr
             (unchanging, moments[0].time, {}),
             (configs[-1], moments[-1].time, recorded),
         ]
-        with pipeline.endpoint(unchanging, on_progress, graph_file) as target:
-            for config, time, before in newest:
-                with pipeline.build(None, config, on_progress) as built:
-                    _record(built, config, history, time, before)
-                    loaded = pipeline.load_graph(built, config, target, on_progress)
-            return Merged(built.report, loaded)
+        target = pipeline.graph_of(unchanging, graph_file)
+        for config, time, before in newest:
+            with pipeline.build(None, config, on_progress) as built:
+                _record(built, config, history, time, before)
+                loaded = pipeline.load_graph(built, config, target, on_progress)
+        return Merged(built.report, loaded)
 
 
 _Elements = Mapping[str, Row]

@@ -17,7 +17,7 @@ from lineage_merge.exporters import after_load
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history.layout import DagScope, history_location
 from lineage_merge.history.recording import Recorder
-from lineage_merge.infra.embedded.server import EmbeddedServer
+from lineage_merge.infra.embedded.graph_store import GraphFolder
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.graph_files import default_graph_file
@@ -26,14 +26,12 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.spark_errors import own_errors
 from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import in_step, running, step
-from lineage_merge.load.embedded_bulk import EmbeddedBulk
+from lineage_merge.load.graph_access import Graph, check, update
 from lineage_merge.load.gremlin import configured_endpoint
-from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.neptune_bulk import bulk_load
-from lineage_merge.load.neptune_bulk.bulk_load import BulkWriter
+from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import update
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.alias_resolution import IdentityRow, identities
 from lineage_merge.merge.expectations import fail_if_unmet
@@ -44,7 +42,6 @@ from lineage_merge.merge.source_completeness import SourceCompleteness, assess
 from lineage_merge.model.elements import JobKey, Problem
 from lineage_merge.model.errors import (
     DocumentError,
-    ExportError,
     HistoryError,
     IntermediateError,
     SourceError,
@@ -187,7 +184,8 @@ def run(
 
     Raises `TooFewJoined` before the load if the merge joins less than `merge.expect`.
     """
-    with running(config), endpoint(config, on_progress, graph_file) as target:
+    with running(config):
+        target = graph_of(config, graph_file)
         check(target)
         with build(spark, config, on_progress) as built:
             if not dry_run:
@@ -246,32 +244,30 @@ def load_folder(
     report = _report_of(folder)
     if not dry_run:
         fail_if_unmet(Report.from_json(report) if report else EMPTY)
-    with endpoint(config, on_progress, graph_file) as target:
-        check(target)
-        with own_errors():
-            reader = None if loads_without_spark(config, folder) else spark
-            is_distributed = reader is not None and not _is_small(config, folder)
-            engine: Engine = _spark_engine(reader) if reader and is_distributed else _local_engine()
-            with _released_on_error(engine):
-                nodes, edges = (rows.cache() for rows in files.read_rows(engine, reader, folder))
-                aliases = files.read_facts(engine, reader, folder, "aliases", ALIAS_DDL)
-                runs = files.read_facts(engine, reader, folder, "runs", RUNS_DDL)
-                resolved = files.read_facts(engine, reader, folder, "identities", IDENTITY_DDL)
-        built = Built(
-            nodes,
-            edges,
-            None
-            if aliases is None
-            else {alias["source"]: alias["candidates"] for alias in aliases.collect()},
-            None if runs is None else _fewest(runs.collect()),
-            None if resolved is None else resolved.map(IdentityRow.from_row),
-            SourceCompleteness.from_json(report.get("coverage", {})),
-            report=Report.from_json(report) if report else EMPTY,
-            spark=spark,
-        )
-        with built:
-            history = history_location(config, graph_file)
-            return load_graph(built, config, target, on_progress, dry_run=dry_run, history=history)
+    target = graph_of(config, graph_file)
+    check(target)
+    with own_errors():
+        reader = None if loads_without_spark(config, folder) else spark
+        is_distributed = reader is not None and not _is_small(config, folder)
+        engine: Engine = _spark_engine(reader) if reader and is_distributed else _local_engine()
+        with _released_on_error(engine):
+            nodes, edges = (rows.cache() for rows in files.read_rows(engine, reader, folder))
+            aliases = files.read_facts(engine, reader, folder, "aliases", ALIAS_DDL)
+            runs = files.read_facts(engine, reader, folder, "runs", RUNS_DDL)
+            resolved = files.read_facts(engine, reader, folder, "identities", IDENTITY_DDL)
+    built = Built(
+        nodes,
+        edges,
+        None if aliases is None else {alias["source"]: alias["candidates"] for alias in aliases.collect()},
+        None if runs is None else _fewest(runs.collect()),
+        None if resolved is None else resolved.map(IdentityRow.from_row),
+        SourceCompleteness.from_json(report.get("coverage", {})),
+        report=Report.from_json(report) if report else EMPTY,
+        spark=spark,
+    )
+    with built:
+        history = history_location(config, graph_file)
+        return load_graph(built, config, target, on_progress, dry_run=dry_run, history=history)
 
 
 def loads_without_spark(config: Config, folder: str) -> bool:
@@ -302,7 +298,7 @@ def _fewest(rows: list[Row]) -> dict[JobKey, int]:
 def load_graph(
     built: Built,
     config: Config,
-    target: Endpoint,
+    target: Graph,
     on_progress: ProgressCallback = no_progress,
     *,
     dry_run: bool = False,
@@ -335,7 +331,7 @@ def load_graph(
             verify=config.load.verify,
             dry_run=dry_run,
             on_written=on_written,
-            in_bulk=_bulk_writer(config, target),
+            in_bulk=_bulk_loader(config, target),
             on_progress=on_step_progress,
         )
         loading.count(**loaded.counts)
@@ -356,10 +352,8 @@ def load_graph(
     return loaded
 
 
-def _bulk_writer(config: Config, target: Endpoint) -> BulkWriter | None:
-    if target.graph_file:
-        return EmbeddedBulk()
-    return bulk_load.configured(config.gremlin, target)
+def _bulk_loader(config: Config, target: Graph) -> BulkLoad | None:
+    return None if isinstance(target, GraphFolder) else bulk_load.configured(config.gremlin, target)
 
 
 def _owner_of(built: Built, config: Config) -> tuple[str, str]:
@@ -393,26 +387,14 @@ def _report_of(folder: str) -> dict[str, Any]:
     return content
 
 
-@contextmanager
-def endpoint(
-    config: Config, on_progress: ProgressCallback = no_progress, graph_file: Path | None = None
-) -> Iterator[Endpoint]:
-    """Yield the endpoint of the graph; the embedded server is started, and saved at the end.
+def graph_of(config: Config, graph_file: Path | None = None) -> Graph:
+    """Return the graph of a configuration: an endpoint, or the folder of the embedded graph.
 
-    `graph_file`: that of the embedded graph.
+    `graph_file`: that folder, if it is not the default one.
     """
-    if config.gremlin.endpoint != EMBEDDED:
-        yield configured_endpoint.endpoint(config.gremlin)
-        return
-    server = EmbeddedServer.attach_or_start(graph_file or default_graph_file(), on_progress=on_progress)
-    with server:
-        try:
-            target = configured_endpoint.endpoint(config.gremlin, server.url)
-            yield replace(target, graph_file=str(server.graph_file))
-        except ExportError:
-            server.save()  # the graph is loaded, only an export failed
-            raise
-        server.save()
+    if config.gremlin.endpoint == EMBEDDED:
+        return GraphFolder(graph_file or default_graph_file())
+    return configured_endpoint.endpoint(config.gremlin)
 
 
 @contextmanager

@@ -20,13 +20,17 @@ def check_sources(config: Config) -> None:
 
 
 def check_graph(config: Config) -> None:
-    """Check the graph with one query, unless it is embedded, exporters' requirements, and the history.
+    """Check the graph with one query, or what an embedded one needs; exporters' requirements; the history.
 
-    Raises `GraphError` or `ConfigError`.
+    Raises `GraphError`, `EmbeddedError` or `ConfigError`.
     """
     after_load.check(config.exporters)
     _check_history(config.history.location)
-    if config.gremlin.endpoint != EMBEDDED:
+    if config.gremlin.endpoint == EMBEDDED:
+        from lineage_merge.infra.embedded.graph_tables import require_arrow
+
+        require_arrow()
+    else:
         # Imports a client, which a build does not need before Spark starts.
         from lineage_merge.load.gremlin import configured_endpoint
         from lineage_merge.load.gremlin.connection import check

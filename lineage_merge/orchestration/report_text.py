@@ -173,7 +173,9 @@ def loaded_text(loaded: "LoadResult") -> str:
     how = f"{how}: {loaded.mode_reason}, " if how else ""
     if loaded.dry_run:
         return f"nothing, it is a dry run; would write {elements} ({how}{loaded.seconds:.1f} s)"
-    traffic = f"{counted(loaded.all_requests, 'request', 'requests')}, {loaded.elements_read:,} elements read"
+    traffic = f"{loaded.elements_read:,} elements read"
+    if loaded.mode != "folder":
+        traffic = f"{counted(loaded.all_requests, 'request', 'requests')}, {traffic}"
     return f"{elements} ({how}{traffic}, {loaded.seconds:.1f} s)"
 
 

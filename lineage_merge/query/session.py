@@ -99,12 +99,8 @@ def require_history(location: str, config: "Config", graph_file: Path | None) ->
 
 
 def require_graph_file(graph_file: Path | None, demo: bool) -> None:
-    """Raise `ConfigError` if a selected graph to read does not exist, as a file or in a running server."""
+    """Raise `ConfigError` if a selected graph to read does not exist."""
     if graph_file is None or graph_file.exists():
-        return
-    from lineage_merge.infra.embedded import file_lock
-
-    if file_lock.served_at(graph_file):
         return
     if demo:
         raise ConfigError("--demo", "the demo has no graph. Fix: lineage-merge demo")

@@ -29,7 +29,7 @@ repeated until it succeeds. Or two to eight merges load concurrently, or another
 writes, and repeated. The final state must be that of fault-free runs."""
 
 _MODES = """only rounds of one mode: a merge in this process's Spark (driver) or as a separate job (job), a
-load of built files (load, or embedded: into the embedded graph), other commands that write (serve; archive:
+load of built files (load, or embedded: into the embedded graph), other commands that write (archive:
 archive-history; decision: near-misses --apply), concurrent merges of several DAGs (dags) or of one (dag)
 [default: random]"""
 

@@ -16,7 +16,6 @@ from tests.chaos.command_scenarios import (
     DecisionScenario,
     LoadScenario,
     Scenario,
-    ServeScenario,
 )
 from tests.chaos.commands import Command, InvariantViolated
 from tests.chaos.draw import Fault, Mode, Round
@@ -29,7 +28,6 @@ _WRITE_SECONDS = 0.2
 
 _SCENARIOS: dict[Mode, Callable[[Path, Servers], Scenario]] = {
     "embedded": LoadScenario,
-    "serve": ServeScenario,
     "archive": ArchiveScenario,
     "decision": DecisionScenario,
 }
@@ -103,7 +101,6 @@ def _run(scenario: Scenario, fault: Fault | None, seconds: float) -> str:
     kill = threading.Thread(target=_kill, args=(scenario, command, fault, seconds, ended), daemon=True)
     kill.start()
     try:
-        scenario.follow(command)
         failure = command.end()
     finally:
         ended.set()

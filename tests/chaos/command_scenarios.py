@@ -1,6 +1,5 @@
 """What the rounds of commands run: a command, its input, and the state of what it writes."""
 
-import re
 import shutil
 import socket
 from contextlib import ExitStack
@@ -10,13 +9,10 @@ from typing import Any, Protocol
 
 import pytest
 import yaml
-from gremlin_python.process.traversal import Cardinality
 
 from lineage_merge.infra.embedded.graph_store import read_tables, snapshot_folder
-from lineage_merge.infra.embedded.process import free_port
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.graph_files import GRAPH_FILE_VARIABLE
-from lineage_merge.load.gremlin.connection import Endpoint, connect
 from lineage_merge.sources.query_log.logs.archive_layout import MARKERS, parse_interval
 from lineage_merge.sources.query_log.logs.redshift_views import HISTORY
 from tests.chaos.commands import Command
@@ -27,8 +23,6 @@ from tests.s3_fixtures import S3, serving
 from tests.sources.query_log.log_reading import NAMESPACE, read_entries
 from tests.sources.query_log.redshift_history import History
 from tests.sources.query_log.redshift_standin import open_clusters
-
-_LOGIN = re.compile(r'DriverRemoteConnection\("(ws://[^"]+)"')
 
 
 class Scenario(Protocol):
@@ -42,9 +36,6 @@ class Scenario(Protocol):
     def start(self) -> Command:
         """Start the command."""
 
-    def follow(self, command: Command) -> None:
-        """Do what a user does while the command runs, until it ends."""
-
     def state(self) -> Any:
         """Return the state."""
 
@@ -56,14 +47,11 @@ class Scenario(Protocol):
 
 
 class FileScenario:
-    """A command without interaction that replaces files atomically."""
+    """A command that replaces files atomically."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.written = folder / "written"
-
-    def follow(self, command: Command) -> None:
-        """Do nothing."""
 
     def may_be(self, found: Any, start: Any, end: Any) -> bool:
         """Return whether it is the state before or after the command."""
@@ -101,29 +89,6 @@ class LoadScenario(FileScenario):
     def state(self) -> Any:
         """Return the rows of the graph, without properties that differ in each run."""
         return _graph(self._graph)
-
-
-class ServeScenario(LoadScenario):
-    """`serve`, a change of every dataset by a client, and the end of the server."""
-
-    def start(self) -> Command:
-        """Start the server."""
-        return Command("serve", "--port", str(free_port("127.0.0.1")), "--graph-file", self._graph)
-
-    def follow(self, command: Command) -> None:
-        """Change the datasets once the server runs, and stop it."""
-        for line in command.output:
-            if found := _LOGIN.search(line):
-                break
-        else:
-            return  # killed before
-        try:
-            with connect(Endpoint(found[1])) as g:
-                g.V().has("environment").property(Cardinality.single, "description", "by hand").count().next()
-        except Exception:
-            if not command.killed:
-                raise
-        command.terminate()
 
 
 class DecisionScenario(FileScenario):

@@ -8,7 +8,7 @@ import random
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-Mode = Literal["driver", "job", "load", "embedded", "serve", "archive", "decision", "dags", "dag"]
+Mode = Literal["driver", "job", "load", "embedded", "archive", "decision", "dags", "dag"]
 Change = Literal["first", "reload", "changed"]
 Kind = Literal["job", "worker", "arango", "cut graph", "cut arango", "restart"]
 Wire = Literal["graph", "arango", "clock", "files"]
@@ -21,14 +21,13 @@ _WEIGHTS = {
     "job": 10,
     "load": 10,
     "embedded": 6,
-    "serve": 6,
     "archive": 4,
     "decision": 4,
     "dags": 12,
     "dag": 8,
 }
 # Commands that write files: a run is killed once, at a moment of its duration, or soon after its first write.
-COMMANDS: tuple[Mode, ...] = ("embedded", "serve", "archive", "decision")
+COMMANDS: tuple[Mode, ...] = ("embedded", "archive", "decision")
 _MAX_FAULTS = 2
 # Few concurrent merges find most errors, quickly.
 _MERGES = (2, 2, 3, 4, 6, 8)

@@ -187,9 +187,13 @@ class Servers:
         return process
 
     def _start_server(self) -> EmbeddedServer:
-        file = self.folder / "graph" / "graph"
         server = EmbeddedServer(
-            file, self._graph_port, transactional=True, heap="400m", password=pipelines.PASSWORD
+            None,
+            self._graph_port,
+            transactional=True,
+            heap="400m",
+            password=pipelines.PASSWORD,
+            stored_in=self.folder / "graph.json",
         )
         deadline = time.monotonic() + _START_SECONDS
         while True:

@@ -69,7 +69,7 @@ def test_a_killed_and_repeated_load_ends_in_the_graph_of_a_fault_free_run(runner
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("mode", "wire"),
-    [("embedded", "files"), ("serve", "files"), ("archive", "clock"), ("decision", "files")],
+    [("embedded", "files"), ("archive", "clock"), ("decision", "files")],
 )
 def test_a_killed_command_leaves_the_state_before_or_after_it(
     runner: RoundRunner, mode: Mode, wire: Wire

@@ -22,7 +22,6 @@ from lineage_merge.cli.completion_reading import (
     job_names,
     read_ids,
 )
-from lineage_merge.infra.embedded import EmbeddedServer
 from tests import lineage_made
 from tests.command_line import PROGRAM, clean_environment
 from tests.lineage_made import at, col
@@ -110,11 +109,9 @@ def test_jobs_environments_and_dags_come_from_jobs() -> None:
 
 @pytest.fixture(scope="module")
 def graph_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The made pipeline in a file that the embedded server wrote."""
-    file = tmp_path_factory.mktemp("graph") / "graph"
-    with EmbeddedServer(file) as server:
-        lineage_made.pipeline().load(server.url)
-    return file
+    """The made pipeline as an embedded graph."""
+    made = lineage_made.pipeline()
+    return write_graph(tmp_path_factory.mktemp("graph") / "graph", made.nodes.values(), made.edges.values())
 
 
 LATER = 60.0

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import socket
+import subprocess
 import webbrowser
 from collections.abc import Callable
 from datetime import timedelta
@@ -245,3 +247,20 @@ def test_times_are_moved_and_other_numbers_are_not(text: str, shifted: str | Non
 def test_sources_name_no_machine() -> None:
     texts = {file.name: file.read_text() for file in company_folder().rglob("*.json*")}
     assert [name for name, text in texts.items() if "/tmp/" in text or "file:/" in text] == []
+
+
+def test_the_demo_starts_no_process_and_downloads_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*words: object, **_: object) -> None:
+        raise AssertionError(f"the demo needs more than Python: {words}")
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", denied)
+    monkeypatch.setattr(socket.socket, "connect", denied)
+    monkeypatch.setattr(socket, "getaddrinfo", denied)
+    folders = {"LINEAGE_MERGE_HOME": tmp_path / "home", "LINEAGE_MERGE_CACHE": tmp_path / "cache"}
+
+    outcome = in_process("demo", "--quiet", **{name: str(folder) for name, folder in folders.items()})
+
+    assert outcome.code == 0, outcome
+    assert not folders["LINEAGE_MERGE_CACHE"].exists()

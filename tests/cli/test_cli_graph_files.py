@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from gremlin_python.process.traversal import T
-from pyarrow import parquet
 from pyspark.sql import SparkSession
 
 from lineage_merge.cli.sample import company_folder, config_file
-from lineage_merge.infra.embedded import EmbeddedServer, file_lock
-from lineage_merge.infra.embedded.connection import connected
-from lineage_merge.model.errors import EmbeddedError
 from tests.command_line import Outcome, in_process
 from tests.snapshots import write_graph
 from tests.test_docs_commands import commands
@@ -215,41 +210,6 @@ def test_runs_and_loads_write_the_selected_graph(
     assert names(ask("jobs", "--json", "--graph-file", "of_load")) == set()
     assert names(ask("jobs", "--json", "--graph-file", "of_run")) == jobs["of_run"]
     assert list((tmp_path / "home").iterdir()) == []
-
-
-def test_each_graph_file_has_a_server_of_its_own(tmp_path: Path) -> None:
-    own, demo = (tmp_path / name for name in ("graph", "demo"))
-    with EmbeddedServer(own) as first, EmbeddedServer(demo) as second:
-        assert first.url != second.url
-        for server, name in ((first, "a"), (second, "b")):
-            with connected(server.url) as g:
-                g.add_v("file").property(T.id, name).to_list()
-        # Questions find the running server of their file.
-        assert (file_lock.served_at(own), file_lock.served_at(demo)) == (first.url, second.url)
-    for graph, name in ((own, "a"), (demo, "b")):
-        assert parquet.read_table(graph / "current" / "nodes")["id"].to_pylist() == [name]
-
-
-def test_a_file_has_one_server_under_all_its_paths(tmp_path: Path) -> None:
-    (tmp_path / "linked").symlink_to(tmp_path, target_is_directory=True)
-    with EmbeddedServer(tmp_path / "graph") as first:
-        other = EmbeddedServer.attach_or_start(tmp_path / "linked" / "graph")
-        with other:
-            assert (other.attached, other.url) == (True, first.url)
-        with pytest.raises(EmbeddedError, match="already served by another process"):
-            EmbeddedServer(tmp_path / "linked" / "graph").start()
-
-
-def test_a_file_in_a_folder_of_another_user_is_read(
-    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_tables(tmp_path / "shared", "shared")
-
-    def denied(_file: Path) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(file_lock, "use", denied)
-    assert names(ask("datasets", "--json", "--graph-file", "shared")) == {"shared"}
 
 
 def test_a_file_of_an_earlier_version_is_named_with_the_fix(ask: Ask, tmp_path: Path) -> None:

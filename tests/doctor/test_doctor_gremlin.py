@@ -105,8 +105,8 @@ def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) 
     """A Gremlin Server of which one setting differs from the embedded one's."""
     write_settings = process.write_settings
 
-    def write(directory: Path, host: str, port: int, transactional: bool, password: str) -> Path:
-        written = write_settings(directory, host, port, transactional, password)
+    def write(directory: Path, *given: Any) -> Path:
+        written = write_settings(directory, *given)
         for script in process._SOURCES.glob("*.groovy"):
             (directory / script.name).write_text(script.read_text())
         monkeypatch.setattr(process, "_SOURCES", directory)
@@ -117,8 +117,8 @@ def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) 
 
     monkeypatch.setattr(process, "write_settings", write)
     java = find_java()
-    port = process.free_port("127.0.0.1")
-    server = process.ServerProcess(java, gremlin_jars(lambda _: None), "127.0.0.1", port, False, "256m")
+    settings = process.Settings("127.0.0.1", process.free_port("127.0.0.1"), heap="256m")
+    server = process.ServerProcess(java, gremlin_jars(lambda _: None), settings, None)
     try:
         yield server.url
     finally:

@@ -65,7 +65,7 @@ def test_the_second_start_makes_what_the_third_uses(cache: Path, jars: Path, tmp
     assert [path.name for path in cache.iterdir()] == [third.folder and third.folder.name]
     assert third.folder
     assert third.folder.stat().st_mode & 0o777 == 0o755  # a cache may have several users
-    assert class_archive("gremlin", java, [jars]) == NOTHING
+    assert class_archive("other", java, [jars]) == NOTHING
 
 
 def test_the_archive_of_the_jdk_is_used_where_it_has_one(cache: Path, jars: Path, tmp_path: Path) -> None:
@@ -107,15 +107,6 @@ def test_an_old_java_makes_no_archive(cache: Path, jars: Path, tmp_path: Path, v
 
     assert [class_archive("spark", java, [jars]) for _ in range(2)] == [NOTHING, NOTHING]
     assert not cache.exists()
-
-
-def test_where_it_costs_nothing_the_first_start_makes_the_archive(
-    cache: Path, jars: Path, tmp_path: Path
-) -> None:
-    java = jdk(tmp_path / "java")
-    started = [class_archive("gremlin", java, [jars], at_first=True) for _ in range(2)]
-
-    assert [archive.work is not None for archive in started] == [True, False]
 
 
 def test_while_one_start_makes_the_archive_no_other_does(cache: Path, jars: Path, tmp_path: Path) -> None:

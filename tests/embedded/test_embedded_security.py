@@ -1,10 +1,10 @@
-"""What an attacker on this machine, or a web page in a browser on it, gets from the embedded server."""
+"""What an attacker on this machine, or a web page in a browser on it, gets from the server of `serve`."""
 
 import asyncio
 import base64
 import json
 import subprocess
-import sys
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -20,10 +20,12 @@ from gremlin_python.driver.protocol import GremlinServerError
 from gremlin_python.driver.request import RequestMessage
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 
-from lineage_merge.infra.embedded import EmbeddedServer, file_lock
+from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.infra.embedded.connection import connected
+from lineage_merge.infra.embedded.graph_store import GraphFolder
+from lineage_merge.infra.embedded.graph_tables import empty_tables
 from lineage_merge.infra.traversal_source import source
-from lineage_merge.model.errors import EmbeddedError
+from tests.snapshots import write_graph
 
 
 @pytest.fixture(scope="module")
@@ -191,53 +193,45 @@ def test_plain_http_is_not_served(server: EmbeddedServer, path: str, body: bytes
     assert refused.value.code == (426 if path.startswith("/gremlin") else 404)
 
 
-def test_each_start_has_another_password_that_only_its_user_can_read(tmp_path: Path) -> None:
-    graph_file = tmp_path / "folder" / "graph"
+def test_each_start_has_another_password_that_only_its_user_can_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    graph = write_graph(tmp_path / "graph", [{"id": "a", "label": "table"}])
     passwords = []
     for _ in range(2):
-        with EmbeddedServer(graph_file) as server:
+        with EmbeddedServer(graph) as server:
             password = urlsplit(server.url).password
             assert password
             passwords.append(password)
-            assert file_lock.served_at(graph_file) == server.url
             commands = subprocess.check_output(["ps", "-ww", "-eo", "args="], text=True)
             assert password not in commands
             assert password not in server.address
-            with pytest.raises(EmbeddedError, match="already served") as refused:
-                EmbeddedServer(graph_file).start()
-            assert password not in refused.value.message
-            with connected(server.url) as g:
-                g.add_v("x").to_list()
-            server.save()
-            found = list(graph_file.parent.rglob("*"))
-            modes = {file.name: file.stat().st_mode & 0o777 for file in found}
-            assert modes == {file.name: 0o700 if file.is_dir() else 0o600 for file in found}
-            assert {"graph", "graph.server", "part-00000.parquet"} <= set(modes)
+            (folder,) = (tmp_path / "temporary").iterdir()
+            assert folder.stat().st_mode & 0o777 == 0o700
+            modes = {file.name: file.stat().st_mode & 0o777 for file in folder.iterdir()}
+            assert modes["server.yaml"] == modes["graph.json"] == 0o600
     assert len(set(passwords)) == 2
     assert all(len(password) >= 32 for password in passwords)
-    assert graph_file.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_what_an_earlier_version_left_open_to_others_is_closed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_only_the_user_can_read_a_graph(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("LINEAGE_MERGE_HOME", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    graph_file = tmp_path / "lineage-merge" / "graph"
-    graph_file.parent.mkdir(mode=0o755)
-    for name in ("graph.server", "graph.users"):
-        (graph_file.parent / name).touch(mode=0o644)
-    with EmbeddedServer.attach_or_start(graph_file), EmbeddedServer.attach_or_start(graph_file):
-        opened_now = {file.name: file.stat().st_mode & 0o777 for file in graph_file.parent.iterdir()}
-    assert opened_now["graph.users"] == opened_now["graph.server"] == 0o600
-    assert graph_file.parent.stat().st_mode & 0o777 == 0o700
+    graph = GraphFolder(tmp_path / "lineage-merge" / "graph")
+    graph.path.parent.mkdir(mode=0o755)  # as an earlier version left it
+    with graph.locked():
+        graph.write(empty_tables())
+    found = list(graph.path.parent.rglob("*"))
+    modes = {file.name: file.stat().st_mode & 0o777 for file in found}
+    assert modes == {file.name: 0o700 if file.is_dir() else 0o600 for file in found}
+    assert {"graph", "graph.lock", "part-00000.parquet"} <= set(modes)
+    assert graph.path.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_folder_that_holds_other_files_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    program = (
-        "import sys; from pathlib import Path; from lineage_merge.infra.embedded import file_lock\n"
-        "file_lock.own(Path(sys.argv[1]) / 'graph').release()"
-    )
-    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, timeout=60)
+    with GraphFolder(tmp_path / "graph").locked():
+        pass
     assert tmp_path.stat().st_mode & 0o777 == 0o755

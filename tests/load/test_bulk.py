@@ -337,10 +337,9 @@ def test_an_impossible_mode_is_reported() -> None:
     with pytest.raises(ConfigError, match=r"gremlin.mode: bulk needs gremlin.bulk.s3"):
         CONFIGURATION.parse(settings | {"gremlin": graph})
     bulk_settings = {"s3": "s3://bucket/p", "role_arn": ROLE}
-    with pytest.raises(ConfigError, match="the embedded server has no bulk loader"):
+    with pytest.raises(ConfigError, match="the embedded graph has no bulk loader"):
         CONFIGURATION.parse(settings | {"gremlin": graph | {"bulk": bulk_settings}})
     found = CONFIGURATION.parse(
         settings | {"gremlin": {"endpoint": "wss://h:1/g", "bulk": bulk_settings}}
     ).gremlin
     assert (found.mode, found.bulk) == ("auto", Bulk("s3://bucket/p", ROLE))
-    assert configured(replace(found, endpoint="embedded"), Endpoint("ws://h:1/g")) is None

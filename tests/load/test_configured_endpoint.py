@@ -28,13 +28,6 @@ def test_queries_use_the_reader_endpoint_if_configured() -> None:
     assert configured_endpoint.endpoint(Gremlin(CLUSTER)).reader.url == CLUSTER
 
 
-def test_connections_to_the_embedded_server_are_not_signed() -> None:
-    gremlin = Gremlin("embedded", reader_endpoint=READER, iam_auth=True, retry_seconds=7)
-    assert configured_endpoint.endpoint(gremlin, "ws://127.0.0.1:1/gremlin") == Endpoint(
-        "ws://127.0.0.1:1/gremlin", 60, 7
-    )
-
-
 @pytest.mark.parametrize(
     ("host", "region"),
     [

@@ -20,6 +20,7 @@ from lineage_merge.questions.graph import LineageGraph
 from tests.command_line import in_process
 from tests.dbt_shop import PROJECT, TABLES, TESTS, graph
 from tests.lineage_made import MadeLineage
+from tests.snapshots import write_graph
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +44,7 @@ def folder(shop: MadeLineage, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def file(shop: MadeLineage, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("graph") / "graph"
-    with EmbeddedServer(found) as server:
-        shop.load(server.url)
-    return found
+    return write_graph(tmp_path_factory.mktemp("graph") / "graph", shop.nodes.values(), shop.edges.values())
 
 
 @pytest.fixture(scope="module")

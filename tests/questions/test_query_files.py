@@ -4,18 +4,16 @@ import gzip
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from gremlin_python.process.graph_traversal import __
-from gremlin_python.process.traversal import Cardinality, T
 
 from lineage_merge.config import Gremlin
 from lineage_merge.graph_format.elements import VERTEX_LABELS, Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.infra.embedded.connection import connected
-from lineage_merge.infra.embedded.graph_store import save, snapshot_folder
+from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.model.errors import EmbeddedError, IntermediateError
-from lineage_merge.questions.backends.embedded import open_embedded, read_graph
+from lineage_merge.questions.backends.embedded import read_graph
 from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
@@ -44,15 +42,13 @@ def test_parquet_json_lines_server_and_embedded_graph_are_one_graph(
         table = pa.Table.from_pylist(list(rows.values()), _schema(list(rows.values())))
         parquet.write_table(table, tmp_path / kind / "part-00000.snappy.parquet")
         (tmp_path / kind / "_SUCCESS").touch()
-    save(pipeline_url, tmp_path / "graph")
+    write_graph(tmp_path / "graph", made.nodes.values(), made.edges.values())
 
     of_folder = whole(read_folder(pipeline_folder))
     assert len(of_folder[0]) == len(made.nodes)
     assert len(of_folder[1]) == len(made.nodes) + len(made.edges)
     assert whole(read_folder(str(tmp_path))) == of_folder
     assert whole(read_graph(tmp_path / "graph")) == of_folder
-    from lineage_merge.load.gremlin.connection import Endpoint
-
     with open_graph(Endpoint(pipeline_url)) as graph:
         assert whole(graph) == of_folder
 
@@ -199,23 +195,8 @@ def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
         read_folder(str(tmp_path / "nowhere"))
 
 
-def test_the_embedded_graph_is_read_through_its_server_or_from_its_file(tmp_path: Path) -> None:
-    file = tmp_path / "graph"
-    said: list[str] = []
-    with EmbeddedServer(file) as server:
-        pipeline().load(server.url)
-        with open_embedded(Gremlin(), said.append, file) as graph:
-            assert {each.id for each in graph.vertices([at("z")])} == {at("z")}
-        assert said == []  # nothing is in the file yet
-    before = snapshot_folder(file)
-    with open_embedded(Gremlin(), said.append, file) as graph:
-        assert {each.id for each in graph.vertices([at("z")])} == {at("z")}
-    assert said == [f"reading {file}"]
-    assert snapshot_folder(file) == before
-
-
 def test_a_missing_embedded_graph_is_empty(tmp_path: Path) -> None:
-    with open_embedded(Gremlin(), lambda _: None, tmp_path / "no" / "graph") as graph:
+    with open_graph(Gremlin(), graph_file=tmp_path / "no" / "graph") as graph:
         assert graph.environments() == []
     assert not (tmp_path / "no").exists()
 
@@ -227,16 +208,27 @@ def test_a_damaged_embedded_graph_is_reported(tmp_path: Path) -> None:
         read_graph(graph)
 
 
-def test_questions_have_properties_without_a_column(tmp_path: Path) -> None:
-    """A notebook may write what the schema does not declare, and several values of a single property."""
-    with EmbeddedServer(tmp_path / "graph") as server, connected(server.url) as g:
-        vertex = g.add_v("table").property(T.id, at("a")).property("own", 5).property("tags", "x")
-        vertex.property(Cardinality.set_, "name", "a").property(Cardinality.set_, "name", "b").to_list()
-        g.V(at("a")).add_e("feeds").property("share", 0.5).to(__.V(at("a"))).to_list()
-        with open_embedded(Gremlin(), lambda _: None, tmp_path / "graph") as graph:
-            served = graph.vertices([at("a")]), graph.edges_from([at("a")], ("feeds",))
-    graph = read_graph(tmp_path / "graph")
+def test_questions_and_a_server_have_properties_without_a_column(tmp_path: Path) -> None:
+    """An earlier version saved what clients wrote: undeclared properties, several values of a single one."""
+
+    def others(**values: list[Any]) -> str:
+        pairs = [
+            each for name, given in values.items() for each in (name, {"@type": "g:List", "@value": given})
+        ]
+        return json.dumps({"@type": "g:Map", "@value": pairs})
+
+    five = {"@type": "g:Int32", "@value": 5}
+    node = {"id": at("a"), "label": "table", "tags": ["x"]}
+    edge = {"id": "e", "label": "feeds", "from": at("a"), "to": at("a"), "sequence": 2**40}
+    share = {"@type": "g:Double", "@value": 0.5}
+    file = write_graph(
+        tmp_path / "graph",
+        [node | {"other_properties": others(own=[five], name=["a", "b"])}],
+        [edge | {"other_properties": others(share=[share])}],
+    )
+    graph = read_graph(file)
     found = graph.vertices([at("a")]), graph.edges_from([at("a")], ("feeds",))
-    assert found[0] == served[0]
     assert found[0][0].properties["own"] == 5
-    assert [each.properties for each in found[1]] == [{"share": 0.5}]
+    assert [each.properties for each in found[1]] == [{"share": 0.5, "sequence": 2**40}]
+    with EmbeddedServer(file) as server, open_graph(Endpoint(server.url)) as served:
+        assert (served.vertices([at("a")]), served.edges_from([at("a")], ("feeds",))) == found

@@ -1,4 +1,4 @@
-"""Embedded Gremlin Server that requires only Python: for the demo, `serve` and the tests."""
+"""The embedded graph as a folder, and the Gremlin Server of `serve` and the tests."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ __all__ = ["EmbeddedServer", "find_java"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the server where it is used: questions need only its locks and the snapshot."""
+    """Import the server where it is used: loads and questions need only the folder."""
     if name == "EmbeddedServer":
         from lineage_merge.infra.embedded.server import EmbeddedServer
 

@@ -3,8 +3,7 @@
 The JVM maps classes that it loaded before (class data sharing) instead of reading and verifying them again;
 it ignores an archive of other jars or of another Java. Spark's (150 MB) takes seconds at the end of a
 session, so the second one on a machine makes it: where only one follows, such as in a container, it would
-cost more than it saves. The Gremlin Server (31 MB) makes its own at the first start, when the command has
-ended.
+cost more than it saves.
 """
 
 import hashlib
@@ -68,12 +67,10 @@ class ClassArchive:
                 self.folder.with_suffix(_MAKING).unlink(missing_ok=True)
 
 
-def class_archive(
-    name: str, java_home: Path, class_path: Sequence[Path], *, at_first: bool = False
-) -> ClassArchive:
+def class_archive(name: str, java_home: Path, class_path: Sequence[Path]) -> ClassArchive:
     """Return what a JVM does with archives: the first start nothing, the second makes them, others use them.
 
-    `name`: of the program; `class_path`: jars, or folders of jars. `at_first`: the first start makes them.
+    `name`: of the program; `class_path`: jars, or folders of jars.
     Nothing where the cache or the jars cannot be read, or the environment has options of the JVM.
     """
     try:
@@ -82,7 +79,7 @@ def class_archive(
         folder = cache_home() / f"{name}-classes-{_key(java_home, class_path)}"
         if folder.is_dir():
             return _used(folder)
-        return _new(name, java_home, folder) if _may_make(folder, at_first) else ClassArchive()
+        return _new(name, java_home, folder) if _may_make(folder) else ClassArchive()
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError):  # no home, no text, no access
         return ClassArchive()
 
@@ -94,7 +91,7 @@ def _used(folder: Path) -> ClassArchive:
     return ClassArchive((f"-XX:SharedArchiveFile={os.pathsep.join(used)}", _QUIET), folder)
 
 
-def _may_make(folder: Path, at_first: bool) -> bool:
+def _may_make(folder: Path) -> bool:
     """Return whether this is the start that makes the archives, and no other one does."""
     seen, making = folder.with_suffix(_SEEN), folder.with_suffix(_MAKING)
     if making.exists() and _age(making) < _MAKING_SECONDS:
@@ -102,8 +99,7 @@ def _may_make(folder: Path, at_first: bool) -> bool:
     if not seen.exists():
         seen.parent.mkdir(parents=True, exist_ok=True)
         seen.touch()
-        if not at_first:
-            return False
+        return False
     os.utime(seen)
     seen.replace(making)  # of several starts at once, only one has it to rename
     return True

@@ -1,4 +1,4 @@
-"""Gremlin connections to the embedded server."""
+"""Gremlin connections to the server of `serve`."""
 
 import logging
 import socket

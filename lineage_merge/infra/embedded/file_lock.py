@@ -1,98 +1,56 @@
-"""Locks of an embedded graph: one owner that serves it, and users of its server.
-
-Next to ``graph`` are ``graph.server`` (mode 0600; locked exclusively by the owner; JSON: its
-process id, and its URL with the password of this start) and ``graph.users`` (shared lock of each
-user of the server). The system releases locks when a process ends, so a crash needs no cleanup.
-"""
+"""Locks and access of the files of embedded graphs. The system releases locks when a process ends."""
 
 import fcntl
-import json
 import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-_POLL_SECONDS = 0.2
+from lineage_merge.infra.progress import ProgressCallback
+from lineage_merge.model.errors import EmbeddedError
+
+# A load takes seconds, a very large one some minutes.
+LOAD_SECONDS = 30 * 60.0
+_POLL_SECONDS = 0.1
 # Access for the owner only.
 _FILE = 0o600
 _FOLDER = 0o700
 
 
-class Hold:
-    """A lock on a file, held until `release`."""
+@contextmanager
+def locked(file: Path, what: str, on_progress: ProgressCallback, seconds: float) -> Iterator[None]:
+    """Hold an exclusive lock on a file; wait for it if another process has it. Raises `EmbeddedError`.
 
-    def __init__(self, held: IO[str]) -> None:
-        self._held = held
-
-    def release(self) -> None:
-        self._held.close()
-
-    def write(self, text: str) -> None:
-        """Replace the locked file's content."""
-        self._held.seek(0)
-        self._held.truncate()
-        self._held.write(text)
-        self._held.flush()
-
-
-def own(graph_file: Path) -> Hold | None:
-    """Acquire ownership of the file; None if another process has it."""
-    hold = _locked(_state_file(graph_file), fcntl.LOCK_EX)
-    if hold:
-        hold.write("")
-    return hold
-
-
-def announce(owner: Hold, url: str) -> None:
-    """Publish the URL of the owner's server."""
-    owner.write(json.dumps({"pid": os.getpid(), "url": url}))
-
-
-def use(graph_file: Path) -> Hold | None:
-    """Register as a user of the owner's server, which then waits at its end; None if it is ending."""
-    return _locked(_users_file(graph_file), fcntl.LOCK_SH)
-
-
-def wait_for_users(graph_file: Path, seconds: float) -> Hold | None:
-    """Wait for the last user and block new ones; None if one remains after `seconds`."""
-    deadline = time.monotonic() + seconds
-    while not (hold := _locked(_users_file(graph_file), fcntl.LOCK_EX)):
-        if time.monotonic() >= deadline:
-            return None
-        time.sleep(_POLL_SECONDS)
-    return hold
-
-
-def served_at(graph_file: Path) -> str | None:
-    """Return the URL, with user and password, that the last owner published.
-
-    The caller checks whether it still responds.
+    `what`: its subject in messages.
     """
     try:
-        url = json.loads(_state_file(graph_file).read_text())["url"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return url if isinstance(url, str) else None
+        held = open_private(file, "a")
+    except OSError as error:
+        raise EmbeddedError(f"{what} cannot be locked: {error.strerror or error}: {file}") from None
+    with held:
+        deadline = time.monotonic() + seconds
+        said = False
+        while not _lock(held):
+            if not said:
+                on_progress(f"another process loads {what}: waiting for it")
+                said = True
+            if time.monotonic() >= deadline:
+                raise EmbeddedError(
+                    f"{what} is still loaded by another process after {seconds / 60:g} minutes."
+                    f" Fix: end that process, which holds {file}"
+                )
+            time.sleep(_POLL_SECONDS)
+        yield
 
 
-def _locked(path: Path, kind: int) -> Hold | None:
-    make_folder(path.parent)
-    held = open_private(path, "a+")
+def _lock(held: IO[str]) -> bool:
     try:
-        fcntl.flock(held, kind | fcntl.LOCK_NB)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        held.close()
-        return None
-    return Hold(held)
-
-
-def _state_file(graph_file: Path) -> Path:
-    return Path(f"{graph_file}.server")
-
-
-def _users_file(graph_file: Path) -> Path:
-    return Path(f"{graph_file}.users")
+        return False
+    return True
 
 
 def make_folder(folder: Path, *, own: bool = False) -> None:

@@ -7,36 +7,90 @@
     graph/snapshot-0d9a2f417c3b6e58/edges/part-00000.parquet
 
 The columns are those of the node and edge files of `build`, but for `dag_name` of nodes, which is a set, and
-`other_properties` (`element_batches`). A save writes another snapshot and then replaces the link, so that a
-crash leaves the old or the new graph. The snapshot before stays until the next save, for those who read it.
+`other_properties` (`graph_tables`). A load writes another snapshot and then replaces the link, so that a
+crash leaves the old or the new graph. The snapshot before stays until the next load, for those who read it.
+Loads take turns: each holds the lock ``graph.lock`` from its comparison to the link.
 """
 
-import fcntl
 import os
 import secrets
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.infra.embedded.element_batches import GraphTables, Kind, arrow, encoded_tables
-from lineage_merge.infra.embedded.element_transfer import ElementClient, TransferConflict, TransferFailed
+from lineage_merge.infra import graph_files
+from lineage_merge.infra.embedded import file_lock
 from lineage_merge.infra.embedded.file_lock import make_folder, open_private
+from lineage_merge.infra.embedded.graph_tables import (
+    GraphTables,
+    Kind,
+    arrow,
+    empty_tables,
+    require_arrow,
+    table_schema,
+)
 from lineage_merge.infra.graph_files import CURRENT
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.storage import sync_folder
 from lineage_merge.model.errors import EmbeddedError
 
-# The file name of each table, and the columns by which its rows are sorted.
+# The folder of each table, and the columns by which its rows are sorted.
 FOLDERS: dict[Kind, str] = {"vertices": "nodes", "edges": "edges"}
 _SORTED_BY: dict[Kind, tuple[str, ...]] = {"vertices": ("id",), "edges": ("to", "id")}
 _PREFIX = "snapshot-"
 _FILE = "part-00000.parquet"
 _GROUP_ROWS = 65_536
-_TRIES = 6
-_PAUSE_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFolder:
+    """An embedded graph. Methods raise `EmbeddedError`."""
+
+    path: Path
+
+    @contextmanager
+    def locked(
+        self, on_progress: ProgressCallback = no_progress, seconds: float = file_lock.LOAD_SECONDS
+    ) -> Iterator[None]:
+        """Wait until no other process loads this graph, for at most `seconds`; then load it alone."""
+        require_arrow()
+        graph = self.path.resolve()  # one lock per graph
+        try:
+            make_folder(graph.parent, own=graph_files.is_private_folder(graph.parent))
+        except OSError as error:
+            raise EmbeddedError(f"the graph {graph}: {error.strerror or error}: {error.filename}") from None
+        with file_lock.locked(Path(f"{graph}.lock"), f"the graph {graph}", on_progress, seconds):
+            yield
+
+    def read(self) -> GraphTables:
+        """Return the newest snapshot; empty tables without one."""
+        while folder := snapshot_folder(self.path):
+            try:
+                return read_tables(folder)
+            except EmbeddedError:
+                if snapshot_folder(self.path) == folder:  # not replaced, and deleted, meanwhile
+                    raise
+        return empty_tables()
+
+    def read_vertex(self, identifier: str, columns: list[str]) -> dict[str, Any]:
+        """Return columns of one vertex; empty if it is missing."""
+        if not (folder := snapshot_folder(self.path)):
+            return {}
+        arrow()
+        from pyarrow import parquet
+
+        with _readable(folder):
+            table = parquet.read_table(
+                _file(folder, "vertices"), columns=columns, filters=[("id", "==", identifier)]
+            )
+        return dict(next(iter(table.to_pylist()), {}))
+
+    def write(self, tables: GraphTables) -> None:
+        """Replace the graph, within `locked`."""
+        write_snapshot(self.path, tables)
 
 
 def snapshot_folder(graph: Path) -> Path | None:
@@ -60,55 +114,48 @@ def snapshot_folder(graph: Path) -> Path | None:
     return folder
 
 
-def save(url: str, graph: Path, on_progress: ProgressCallback = no_progress) -> Path:
-    """Write the graph at `url` to its folder, unless it is unchanged; return the folder of its snapshot.
-
-    Retries a copy that a concurrent writer made inconsistent. Raises `EmbeddedError`; the folder then has the
-    graph of the last save.
-    """
-    problem = ""
-    try:
-        with _saving(graph), ElementClient(url) as client:
-            before = snapshot_folder(graph)
-            name = f"{_PREFIX}{secrets.token_hex(8)}"
-            for attempt in range(_TRIES):
-                if attempt:
-                    time.sleep(_PAUSE_SECONDS)
-                try:
-                    tables = client.dump(
-                        name, before.name if before else "", lambda: on_progress("saving the graph")
-                    )
-                except TransferConflict as error:
-                    problem = error.message
-                    continue
-                if tables is None and before:
-                    return before
-                if tables:
-                    return _write(graph, name, tables, before)
-    except TransferFailed as error:
-        problem = error.message
-    except OSError as error:
-        problem = error.strerror or str(error)
-    raise EmbeddedError(f"the graph was not saved to {graph} (unchanged): {problem}")
+def read_tables(folder: Path) -> GraphTables:
+    """Return the tables of a snapshot. Raises `EmbeddedError`, also if they contradict each other."""
+    with _readable(folder):
+        vertices, edges = (_read_table(folder, kind) for kind in FOLDERS)
+        problem = _contradiction(vertices, edges)
+    if problem:
+        raise _unreadable(folder.parent, problem)
+    return GraphTables(vertices, edges)
 
 
-@contextmanager
-def _saving(graph: Path) -> Iterator[None]:
-    """Serialize saves: an older copy must not replace a newer one."""
-    make_folder(graph.parent)
-    with open_private(Path(f"{graph}.saving"), "w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        yield
+def _read_table(folder: Path, kind: Kind) -> Any:
+    """Return a table with all columns: another version may not have all, or have more."""
+    arrow()
+    from pyarrow import parquet
+
+    return parquet.read_table(_file(folder, kind), schema=table_schema(kind), partitioning=None)
+
+
+def _contradiction(vertices: Any, edges: Any) -> str:
+    compute = arrow().compute
+    for table in (vertices, edges):
+        if compute.count_distinct(table["id"], mode="all").as_py() != len(table):
+            return "an id is there twice"
+    known = vertices["id"].combine_chunks()
+    for end in ("from", "to"):
+        missing = edges[end].filter(compute.invert(compute.is_in(edges[end], known)))
+        if len(missing):
+            return f"there is no vertex {missing[0].as_py()}"
+    return ""
 
 
 def write_snapshot(graph: Path, tables: GraphTables) -> Path:
-    """Store tables as the graph, without a server; return the folder of the snapshot."""
-    with _saving(graph):
+    """Store tables as the graph; return the folder of the snapshot. Raises `EmbeddedError`."""
+    try:
+        make_folder(graph)
         return _write(graph, f"{_PREFIX}{secrets.token_hex(8)}", tables, snapshot_folder(graph))
+    except OSError as error:
+        problem = error.strerror or str(error)
+        raise EmbeddedError(f"the graph was not saved to {graph} (unchanged): {problem}") from None
 
 
 def _write(graph: Path, name: str, tables: GraphTables, before: Path | None) -> Path:
-    make_folder(graph)
     folder = graph / name
     try:
         _write_table(folder, "vertices", tables.vertices)
@@ -124,7 +171,7 @@ def _write(graph: Path, name: str, tables: GraphTables, before: Path | None) -> 
     for other in graph.glob(f"{_PREFIX}*"):
         if other not in (folder, before):
             shutil.rmtree(other, ignore_errors=True)
-            with suppress(OSError):  # the link of a save that was killed
+            with suppress(OSError):  # the link of a load that was killed
                 other.unlink()
     return folder
 
@@ -144,52 +191,20 @@ def _write_table(folder: Path, kind: Kind, table: Any) -> None:
     sync_folder(target)
 
 
-def read_tables(folder: Path) -> GraphTables:
-    """Return the tables of a snapshot. Raises `EmbeddedError`."""
-    with _readable(folder):
-        vertices, edges = (_opened(folder, kind).read() for kind in FOLDERS)
-    return GraphTables(vertices, edges)
-
-
-def restore(url: str, graph: Path, folder: Path, on_progress: ProgressCallback = no_progress) -> None:
-    """Read a snapshot into the graph at `url`. Raises `EmbeddedError`; never modifies the files."""
-    with _readable(graph), ElementClient(url) as client:
-        files = {kind: _opened(folder, kind) for kind in FOLDERS}
-        total, done = sum(file.metadata.num_rows for file in files.values()), 0
-        on_progress(f"reading the graph from {graph}")
-        for kind, file in files.items():
-            with file:
-                for batch in file.iter_batches(batch_size=_GROUP_ROWS):
-                    for rows, encoded in encoded_tables(kind, arrow().Table.from_batches([batch])):
-                        client.create(encoded, folder.name)
-                        done += rows
-                        if total > _GROUP_ROWS:
-                            on_progress(f"reading the graph from {graph} ({done:,} of {total:,} elements)")
-
-
-def _opened(folder: Path, kind: Kind) -> Any:
-    arrow()
-    from pyarrow import parquet
-
-    return parquet.ParquetFile(_file(folder, kind))
-
-
 def _file(folder: Path, kind: Kind) -> Path:
     return folder / FOLDERS[kind] / _FILE
 
 
 @contextmanager
-def _readable(graph: Path) -> Iterator[None]:
+def _readable(folder: Path) -> Iterator[None]:
     try:
         yield
-    except TransferFailed as error:
-        raise _unreadable(graph, error.message) from None
     except FileNotFoundError as error:
-        raise _unreadable(graph, f"{error.filename or error} is missing") from None
+        raise _unreadable(folder.parent, f"{error.filename or error} is missing") from None
     except OSError as error:
-        raise _unreadable(graph, error.strerror or str(error)) from None
+        raise _unreadable(folder.parent, error.strerror or str(error)) from None
     except arrow().ArrowException as error:
-        raise _unreadable(graph, str(error).splitlines()[0]) from None
+        raise _unreadable(folder.parent, str(error).splitlines()[0]) from None
 
 
 def _unreadable(graph: Path, problem: str) -> EmbeddedError:

@@ -248,15 +248,6 @@ class HandshakeCheck extends ChannelInboundHandlerAdapter {
         context.fireChannelRead(message)
     }
 
-    /** Returns why a request for elements is refused: a foreign page, or no password. */
-    HttpResponseStatus refusalOfTransfer(HttpHeaders headers) {
-        if (isForeign(headers)) {
-            return HttpResponseStatus.FORBIDDEN
-        }
-        String given = headers.get(HttpHeaderNames.AUTHORIZATION)
-        return login != null && given != null && matches(given) ? null : HttpResponseStatus.UNAUTHORIZED
-    }
-
     private boolean isForeign(HttpHeaders headers) {
         for (String origin : headers.getAll(HttpHeaderNames.ORIGIN)) {
             if (!origins.contains(origin.toLowerCase())) {
@@ -320,11 +311,6 @@ class SourceWithoutFiles extends GraphTraversalSource {
 @ChannelHandler.Sharable
 class TraversalsOnly extends ChannelInboundHandlerAdapter {
     static final String LANGUAGE = 'gremlin-lang'
-    private final GraphElements elements
-
-    TraversalsOnly(GraphElements elements) {
-        this.elements = elements
-    }
 
     @Override
     void channelRead(ChannelHandlerContext context, Object message) {
@@ -334,23 +320,18 @@ class TraversalsOnly extends ChannelInboundHandlerAdapter {
         }
         RequestMessage request = (RequestMessage) message
         if (isTraversal(request) || isMalformed(request)) {
-            pass(context, request)
+            context.fireChannelRead(request)
         } else if (isVersion(request)) {
             context.writeAndFlush(
                 ResponseMessage.build(request).code(ResponseStatusCode.SUCCESS).result(List.of(Gremlin.version())).create())
         } else if (isText(request)) {
-            pass(context, RequestMessage.from(request).addArg(Tokens.ARGS_LANGUAGE, LANGUAGE).create())
+            context.fireChannelRead(RequestMessage.from(request).addArg(Tokens.ARGS_LANGUAGE, LANGUAGE).create())
         } else {
             context.writeAndFlush(ResponseMessage.build(request)
                 .code(ResponseStatusCode.REQUEST_ERROR_INVALID_REQUEST_ARGUMENTS)
                 .statusMessage('refused: this server takes bytecode without lambdas and gremlin-lang, no scripts, no sessions and no step io')
                 .create())
         }
-    }
-
-    private void pass(ChannelHandlerContext context, RequestMessage request) {
-        context.fireChannelRead(request)
-        elements.noteChanges(request.args.get(Tokens.ARGS_GREMLIN))
     }
 
     private static boolean isTraversal(RequestMessage request) {
@@ -391,30 +372,19 @@ class TraversalsOnly extends ChannelInboundHandlerAdapter {
 @POJO
 class GuardedChannelizer extends WebSocketChannelizer {
     private final Login login
-    private GraphElements elements
 
     GuardedChannelizer(Login login) {
         this.login = login
     }
 
     @Override
-    void init(ServerGremlinExecutor server) {
-        super.init(server)
-        elements = new GraphElements(server.graphManager.getGraph('graph'), server.gremlinExecutorService)
-    }
-
-    @Override
     void configure(ChannelPipeline pipeline) {
         super.configure(pipeline)
-        HandshakeCheck check = new HandshakeCheck(login, settings.port)
-        // Before the aggregator: a request without the password is refused before its body is read.
-        pipeline.addBefore(PIPELINE_HTTP_AGGREGATOR, 'element-transfer',
-            elements.handler(check::refusalOfTransfer))
-        pipeline.addAfter(PIPELINE_HTTP_AGGREGATOR, 'handshake-check', check)
+        pipeline.addAfter(PIPELINE_HTTP_AGGREGATOR, 'handshake-check', new HandshakeCheck(login, settings.port))
         if (login != null) {
             pipeline.addLast(PIPELINE_AUTHENTICATOR, new SaslAuthenticationHandler(new LoginAuthenticator(login), null, settings))
         }
-        pipeline.addLast('traversals-only', new TraversalsOnly(elements))
+        pipeline.addLast('traversals-only', new TraversalsOnly())
     }
 }
 

@@ -1,10 +1,9 @@
 """Run a command while its parent process lives. A script without other imports.
 
-    python parent_watchdog.py PARENT_PID DIRECTORY MADE TARGET COMMAND...
+    python parent_watchdog.py PARENT_PID DIRECTORY COMMAND...
 
 Ends the command on SIGTERM and after the parent has ended. A killed parent cannot clean up, so the command's
-DIRECTORY is then deleted too. On SIGTERM the command has time to write the file MADE ("": none), the last one
-of its folder, which is then renamed to TARGET. Exits with the command's code.
+DIRECTORY is then deleted too. Exits with the command's code.
 """
 
 import os
@@ -12,15 +11,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 from types import FrameType
 
 _POLL_SECONDS = 0.25
-_GRACE_SECONDS = 5
-_COMPLETING_SECONDS = 60
+_GRACE_SECONDS = 60
 
 
-def main(parent: int, directory: str, made: str, target: str, command: list[str]) -> int:
+def main(parent: int, directory: str, command: list[str]) -> int:
     stopped = False
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -38,20 +35,14 @@ def main(parent: int, directory: str, made: str, target: str, command: list[str]
                 continue
         child.terminate()
         try:
-            child.wait(_COMPLETING_SECONDS if stopped and made else _GRACE_SECONDS)
-            if stopped and made and Path(made).is_file():
-                Path(made).parent.rename(target)
-        except OSError:  # another command was faster
-            pass
+            child.wait(_GRACE_SECONDS)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
-    if made:
-        shutil.rmtree(Path(made).parent, ignore_errors=True)
     if os.getppid() != parent:
         shutil.rmtree(directory, ignore_errors=True)
     return child.returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4], sys.argv[5:]))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2], sys.argv[3:]))

@@ -12,20 +12,20 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Thread
 
 from gremlin_python.driver.protocol import GremlinServerError
 
 from lineage_merge.infra.embedded import parent_watchdog
-from lineage_merge.infra.embedded.class_archive import class_archive
 from lineage_merge.infra.embedded.connection import connected
+from lineage_merge.infra.embedded.graph_tables import GraphTables
+from lineage_merge.infra.embedded.graphson import write_graphson
 from lineage_merge.infra.embedded.java import default_heap
 from lineage_merge.infra.embedded.server_classes import MAIN, server_classes
 from lineage_merge.model.errors import EmbeddedError
 
 _START_SECONDS = 90
-_CLOSING_SECONDS = 5
 _PASSWORD_BYTES = 24
 _POLL_SECONDS = 0.05
 # Not the server's own main class, which starts a script engine: see the script.
@@ -35,35 +35,41 @@ _STACK_LINE = re.compile(r"^\s*(at |\.\.\. \d+ more|$)")
 _ERROR_LINE = re.compile(r"Caused by: |ERROR|Error|Exception|OutOfMemory")
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of a server: see `EmbeddedServer`."""
+
+    host: str
+    port: int
+    transactional: bool = False
+    heap: str = ""
+    password: str | None = None
+    stored_in: Path | None = None
+
+
 class ServerProcess:
     """One running server. `url` is its address with user and password, `log` the file that it writes to.
 
     Ends with this process, even when that is killed.
     """
 
-    def __init__(
-        self,
-        java: Path,
-        jars: Path,
-        host: str,
-        port: int,
-        transactional: bool,
-        heap: str,
-        password: str | None = None,
-    ) -> None:
-        """Start the server and wait until it answers a query. Raises `EmbeddedError`.
+    def __init__(self, java: Path, jars: Path, settings: Settings, graph: GraphTables | None) -> None:
+        """Start the server with a copy of a graph, and wait until it answers. Raises `EmbeddedError`.
 
-        `jars`: directory of jars; `heap`: Java's ``-Xmx``, such as ``768m`` ("": by the machine's memory);
-        `password`: default random.
+        `jars`: directory of jars.
         """
-        password = password or secrets.token_urlsafe(_PASSWORD_BYTES)
-        self.url = f"ws://{USER}:{password}@{host}:{port}/gremlin"
-        self._host, self._port = host, port
+        password = settings.password or secrets.token_urlsafe(_PASSWORD_BYTES)
+        self._port = settings.port
+        self._saves = settings.stored_in is not None
+        self.url = f"ws://{USER}:{password}@{settings.host}:{settings.port}/gremlin"
         self._directory = Path(tempfile.mkdtemp(prefix="lineage-merge-gremlin-"))
         self.log = self._directory / "server.log"
-        settings = write_settings(self._directory, host, port, transactional, password)
+        location = settings.stored_in
+        if graph and not location:
+            location = self._directory / "graph.json"
+            write_graphson(location, graph)
+        configuration = write_settings(self._directory, settings, password, location)
         classes = server_classes(java, jars, _SOURCES, self._directory)
-        self._archive = class_archive("gremlin", java.resolve().parent.parent, [jars, classes], at_first=True)
         # The watchdog only needs the standard library: isolated and without site, it starts fast.
         command = [
             sys.executable,
@@ -72,27 +78,29 @@ class ServerProcess:
             parent_watchdog.__file__,
             str(os.getpid()),
             str(self._directory),
-            str(self._archive.made or ""),
-            str(self._archive.folder or ""),
         ]
-        command += [str(java), f"-Xmx{heap or default_heap()}", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        command += ["-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8"]
-        command += [f"-D{_LOGGED}.defaultLogLevel=warn"]
-        command += self._archive.java_options
-        command += ["-cp", f"{jars}/*:{classes}", MAIN, str(settings)]
+        command += [str(java), f"-Xmx{settings.heap or default_heap()}", "-XX:TieredStopAtLevel=1"]
+        command += ["-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8"]
+        command += [
+            f"-D{_LOGGED}.defaultLogLevel=warn",
+            "-cp",
+            f"{jars}/*:{classes}",
+            MAIN,
+            str(configuration),
+        ]
         with self.log.open("wb") as log:
             self._process = subprocess.Popen(  # noqa: S603 - the Java that was chosen
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C must not reach the server: the graph is saved first
+                start_new_session=True,  # Ctrl-C must not reach it before this process ends it
                 umask=0o077,
             )
         try:
             self._await_answer()
         except BaseException:
-            self._end()
+            self._kill()
             raise
 
     def alive(self) -> bool:
@@ -107,24 +115,17 @@ class ServerProcess:
     def stop(self) -> None:
         """End the server and delete its files; the log of a crashed server stays."""
         was_alive = self.alive()
-        if was_alive and self._archive.work:
-            # The server then writes its classes, which this process need not wait for, only for its port.
+        if was_alive and self._saves:
             os.killpg(self._process.pid, signal.SIGTERM)
-            deadline = time.monotonic() + _CLOSING_SECONDS
-            while not port_is_free(self._host, self._port) and time.monotonic() < deadline:
-                time.sleep(_POLL_SECONDS)
-            Thread(target=self._process.wait, daemon=True).start()
-        else:
-            self._end()
+            self._process.wait()
+        self._kill()  # at once: a regular end takes 2 s
         if was_alive:
             shutil.rmtree(self._directory, ignore_errors=True)
 
-    def _end(self) -> None:
-        # No graceful shutdown, which takes 2 s: the graph was saved before.
+    def _kill(self) -> None:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        self._archive.abandon()
 
     def _await_answer(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
@@ -178,6 +179,7 @@ def _last_error(log: Path) -> str:
 MAX_CONTENT_LENGTH = 10 * 1024 * 1024
 EVALUATION_TIMEOUT = 120_000
 
+_LOCATION = "gremlin.tinkergraph.graphLocation"
 _STRUCTURE = "org.apache.tinkerpop.gremlin.tinkergraph.structure"
 _SERIALIZERS = (
     "GraphBinaryMessageSerializerV1",
@@ -188,28 +190,30 @@ _SERIALIZERS = (
 USER = "lineage"
 
 
-def write_settings(directory: Path, host: str, port: int, transactional: bool, password: str) -> Path:
+def write_settings(directory: Path, settings: Settings, password: str, location: Path | None = None) -> Path:
     """Write the server's configuration into `directory`; return its main file.
 
-    String ids and vertex properties of cardinality `set`, as in Neptune. `transactional`: concurrent writers
-    conflict. The returned file contains the password: mode 0600.
+    String ids and vertex properties of cardinality `set`, as in Neptune. `location`: the file that the graph
+    is read from, if it exists, and written to. The returned file contains the password: mode 0600.
     """
     graph = directory / "graph.properties"
+    kind = "TinkerTransactionGraph" if settings.transactional else "TinkerGraph"
     graph.write_text(
-        f"gremlin.graph={_STRUCTURE}.{'TinkerTransactionGraph' if transactional else 'TinkerGraph'}\n"
+        f"gremlin.graph={_STRUCTURE}.{kind}\n"
         "gremlin.tinkergraph.vertexIdManager=ANY\n"
         "gremlin.tinkergraph.edgeIdManager=ANY\n"
         "gremlin.tinkergraph.defaultVertexPropertyCardinality=set\n"
+        + (f"gremlin.tinkergraph.graphFormat=graphson\n{_LOCATION}={location}\n" if location else "")
     )
     server = directory / "server.yaml"
-    settings = {
-        "host": host,
-        "port": port,
+    values = {
+        "host": settings.host,
+        "port": settings.port,
         "evaluationTimeout": EVALUATION_TIMEOUT,
         "maxContentLength": MAX_CONTENT_LENGTH,
         # TinkerGraph's collections of edges and sets are not thread-safe: concurrent writes to one vertex
         # would leave edges without a vertex.
-        **({} if transactional else {"gremlinPool": 1}),
+        **({} if settings.transactional else {"gremlinPool": 1}),
         # Ends the process if the graph does not open; the default manager continues without it.
         "graphManager": "org.apache.tinkerpop.gremlin.server.util.CheckedGraphManager",
         "graphs": {"graph": str(graph)},
@@ -220,5 +224,5 @@ def write_settings(directory: Path, host: str, port: int, transactional: bool, p
         ],
     }
     server.touch(mode=0o600)
-    server.write_text(json.dumps(settings, indent=1))  # JSON is valid YAML, and quotes paths correctly
+    server.write_text(json.dumps(values, indent=1))  # JSON is valid YAML, and quotes paths correctly
     return server

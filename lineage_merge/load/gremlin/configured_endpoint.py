@@ -13,13 +13,8 @@ from lineage_merge.model.errors import ConfigError
 _NEPTUNE_HOST = re.compile(r"\.([a-z]{2}(?:-[a-z]+)+-\d+)\.neptune\.amazonaws\.com(?:\.cn)?$")
 
 
-def endpoint(gremlin: Gremlin, url: str = "") -> Endpoint:
-    """Return the endpoint of a configuration, or of the embedded server at `url` (unsigned).
-
-    Raises ConfigError if keys contradict each other.
-    """
-    if url:
-        return Endpoint(url, gremlin.timeout_seconds, gremlin.retry_seconds, writers=gremlin.writers)
+def endpoint(gremlin: Gremlin) -> Endpoint:
+    """Return the endpoint of a configuration. Raises ConfigError if keys contradict each other."""
     _reject_reader(gremlin.endpoint)
     for key, address in (("endpoint", gremlin.endpoint), ("reader_endpoint", gremlin.reader_endpoint)):
         _require_path(f"gremlin.{key}", address)

@@ -60,8 +60,7 @@ class Endpoint:
     `timeout_seconds`: limit for one response. `retry_seconds`: limit for retries while the graph is
     unavailable or throttles requests (0: no retries). `iam`: sign connections. `reader_url`: replica for
     read-only clients; it may lag behind. `writers`: maximum number of concurrent write requests (0: limited
-    by the engine's partitions). `traffic`: counts all requests. `graph_file`: the folder of
-    an embedded graph, whose server also exchanges batches of elements.
+    by the engine's partitions). `traffic`: counts all requests.
 
     Contains no secret unless the URL does, so it may be sent to Spark's workers.
     """
@@ -73,7 +72,6 @@ class Endpoint:
     reader_url: str = ""
     writers: int = 0
     traffic: Traffic | None = field(default=None, compare=False)
-    graph_file: str = ""
 
     @property
     def reader(self) -> "Endpoint":

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource
@@ -56,26 +56,6 @@ from lineage_merge.model.errors import BulkLoadFailed, ConfigError, GraphRejecte
 from lineage_merge.model.times import is_later
 
 _SCHEMES = {"ws": ("http", 80), "wss": ("https", 443)}
-
-
-class BulkWriter(Protocol):
-    """Writes most of large differences otherwise than over Gremlin: `BulkLoad`, `load.embedded_bulk`."""
-
-    def choose(self, elements: int) -> tuple[Literal["gremlin", "bulk"], str]:
-        """Return how so many elements are written, and why ("": not shown)."""
-
-    def await_earlier_loads(self, environment: str, dag_name: str, on_progress: ProgressCallback) -> None:
-        """Wait for earlier loads of the DAG whose process was killed."""
-
-    def load(
-        self,
-        target: LoadTarget,
-        nodes: Rows[Compared],
-        parts: "Parts",
-        counts: tuple[int, int],
-        on_progress: ProgressCallback,
-    ) -> None:
-        """Write the elements of `parts` that are not written over Gremlin: vertices, then edges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +93,6 @@ class BulkLoad:
             raise BulkLoadFailed(error.message) from None
         loader_jobs.await_earlier_loads(self.loader, folder, on_progress)
 
-    def load(
-        self,
-        target: LoadTarget,
-        nodes: Rows[Compared],
-        parts: "Parts",
-        counts: tuple[int, int],
-        on_progress: ProgressCallback,
-    ) -> None:
-        """Write the files and load them (`load`)."""
-        load(self, target, nodes, parts, counts, on_progress)
-
 
 def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
     """Return the bulk load settings of a configuration; None if everything is written over Gremlin.
@@ -131,7 +100,7 @@ def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
     Raises ConfigError if the region is unknown.
     """
     settings = gremlin.bulk
-    if gremlin.mode == "gremlin" or settings is None or gremlin.endpoint == config.EMBEDDED:
+    if gremlin.mode == "gremlin" or settings is None:
         return None
     url = settings.endpoint or _loader_url(endpoint)
     hosts = [urlsplit(address).hostname or "" for address in (url, endpoint.url)]
@@ -224,7 +193,7 @@ def load(
     sources = [LoadFolder(kind, f"{folder}/{kind}") for kind, written in both if written.files]
     if not sources:
         return
-    reject_if_outdated(nodes, target.endpoint)
+    _reject_if_outdated(nodes, target.endpoint)
     try:
         loader_jobs.load(bulk.loader, sources, on_progress)
     except BulkLoadFailed as error:
@@ -237,7 +206,7 @@ def load(
         on_progress(f"files of the bulk load not deleted: {error.message}")
 
 
-def reject_if_outdated(nodes: Rows[Compared], endpoint: Endpoint) -> None:
+def _reject_if_outdated(nodes: Rows[Compared], endpoint: Endpoint) -> None:
     """Raise GraphRejected if another merge has written a later run of a job since the comparison.
 
     An upsert would preserve the later values; the loader would overwrite them.

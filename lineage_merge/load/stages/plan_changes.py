@@ -13,6 +13,7 @@ from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load import diff
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.element_rows import dataset_of_end, dataset_of_node
+from lineage_merge.load.graph_state import DagReader
 from lineage_merge.load.load_plan import Comparison, Deletions, LoadPlan, MergeOutput, count_differences
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.prune.plan import first_rows, plan_deletions
@@ -36,11 +37,16 @@ def plan_changes(merge: MergeOutput, target: LoadTarget, *, verify: bool) -> Loa
         changes = compare_changes(merge, target)
         if changes and "stored_is_newer" not in changes.counts.nodes:
             return _plan(merge, target, changes, digest)
-    return _plan(merge, target, _compare_in_full(merge, target), digest)
+    return plan_in_full(merge, target, digest)
 
 
-def _compare_in_full(merge: MergeOutput, target: LoadTarget) -> Comparison:
-    resolved = resolve_names(merge, target)
+def plan_in_full(merge: MergeOutput, graph: DagReader, digest: str = "") -> LoadPlan:
+    """Compare a merge with all that a graph stores of its DAG, and plan the changes."""
+    return _plan(merge, graph, _compare_in_full(merge, graph), digest)
+
+
+def _compare_in_full(merge: MergeOutput, graph: DagReader) -> Comparison:
+    resolved = resolve_names(merge, graph)
     existing, renames = resolved.existing, resolved.renames
     compared = diff.compare_nodes(resolved.nodes, resolved.edges, existing, drops_values=merge.drops_values)
     nodes = compared.cache()
@@ -60,9 +66,9 @@ def _compare_in_full(merge: MergeOutput, target: LoadTarget) -> Comparison:
     )
 
 
-def _plan(merge: MergeOutput, target: LoadTarget, comparison: Comparison, digest: str) -> LoadPlan:
+def _plan(merge: MergeOutput, graph: DagReader, comparison: Comparison, digest: str) -> LoadPlan:
     counts = comparison.counts
-    replaced = replaced_edges(comparison.edges, comparison.renames, target.environment, target.dag_name)
+    replaced = replaced_edges(comparison.edges, comparison.renames, graph.environment, graph.dag_name)
     deletions = plan_deletions(merge, comparison, replaced)
     result = LoadResult(
         nodes=counts.nodes_to_write,

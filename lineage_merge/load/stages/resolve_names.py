@@ -11,9 +11,8 @@ from typing import NamedTuple
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row, labels_of
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load import vertex_merge
-from lineage_merge.load.graph_state import GraphState, read_aliases, read_graph_state
+from lineage_merge.load.graph_state import DagReader, GraphState
 from lineage_merge.load.load_plan import MergeOutput
-from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.renames import Renames, find_renames
 from lineage_merge.load.stored_elements import StoredVertex
 
@@ -31,12 +30,12 @@ class ResolvedNames(NamedTuple):
     renames: Renames
 
 
-def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:
+def resolve_names(merge: MergeOutput, graph: DagReader) -> ResolvedNames:
     """Read the stored graph, and resolve names that the merge or the graph has for the same dataset."""
-    endpoint, environment, dag_name, _ = target
+    environment, dag_name = graph.environment, graph.dag_name
     nodes, edges, engine = merge.nodes, merge.edges, merge.nodes.engine
     canonical_ids, alias_ids = merge.canonical_ids, merge.alias_ids
-    existing = read_graph_state(nodes.flat_map(node_id).union(alias_ids), endpoint, environment, dag_name)
+    existing = graph.read_state(nodes.flat_map(node_id).union(alias_ids))
     renames = find_renames(merge.names, nodes, existing, environment, dag_name)
     canonical_ids |= {change.id: change.canonical_id for change in renames.of_kind("move")}
     stored_under_alias = {}
@@ -44,7 +43,7 @@ def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:
         # A new dataset may be stored under another name. Names that the merge itself joins are resolved
         # already.
         ignored = frozenset((change.id, change.value) for change in renames.of_kind("ignore"))
-        aliases = read_aliases(engine, endpoint, environment)
+        aliases = graph.read_aliases(engine)
         stored_aliases = vertex_merge.resolve_stored_aliases(nodes, existing, aliases, ignored, environment)
         stored_under_alias = {
             alias_id: canonical
@@ -55,7 +54,7 @@ def resolve_names(merge: MergeOutput, target: LoadTarget) -> ResolvedNames:
         new_ids = engine.share({alias_id: vertex.id for alias_id, vertex in stored_under_alias.items()})
         nodes = vertex_merge.rename_nodes(nodes, engine.share(stored_under_alias)).cache()
         edges = vertex_merge.rename_edges(edges, new_ids, environment, dag_name).cache()
-        existing = read_graph_state(nodes.flat_map(node_id).union(alias_ids), endpoint, environment, dag_name)
+        existing = graph.read_state(nodes.flat_map(node_id).union(alias_ids))
     moves = _stored_duplicates(canonical_ids, existing)
     if moves:
         shared = engine.share(moves)

@@ -28,7 +28,7 @@ from lineage_merge.load.label_replacement import replace_interim_edges, replace_
 from lineage_merge.load.load_plan import LoadPlan
 from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import bulk_load
-from lineage_merge.load.neptune_bulk.bulk_load import BulkWriter
+from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.prune.plan import delete_stale
 from lineage_merge.load.renames import NameCorrection
 from lineage_merge.load.stored_elements import StoredEdge
@@ -41,7 +41,7 @@ def write_changes(
     plan: LoadPlan,
     target: LoadTarget,
     *,
-    in_bulk: BulkWriter | None,
+    in_bulk: BulkLoad | None,
     on_written: WriteProgress | None,
     on_progress: ProgressCallback,
 ) -> int:
@@ -61,7 +61,7 @@ def write_changes(
         _in_one_partition(endpoint, engine.rows(compared.moves.items()), vertex_merge.move)
     if in_bulk and parts:
         counts = plan.result.nodes, plan.result.edges
-        in_bulk.load(target, compared.nodes, parts, counts, on_progress)
+        bulk_load.load(in_bulk, target, compared.nodes, parts, counts, on_progress)
     if plan.result.edges:
         rows = parts.last if parts else edges.map(partial(_row_to_write, EDGE_KEYS, now))
         requests += write("edges", rows, endpoint, None, on_written)[1]

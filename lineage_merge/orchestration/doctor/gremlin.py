@@ -59,7 +59,7 @@ _OLDEST, _NEWEST_TESTED = (3, 7), (3, 7)
 def examine(config: Config) -> Iterator[Diagnosis]:
     """Check from the connection to the grammar of queries."""
     if config.gremlin.endpoint == EMBEDDED:
-        yield skipped(CONNECTION, "the embedded server starts with the run")
+        yield skipped(CONNECTION, "the embedded graph is a folder")
         return
     try:
         endpoint = quick_endpoint(config)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
-from lineage_merge.config import EMBEDDED, Config
+from lineage_merge.config import Config
 from lineage_merge.infra.aws import LOG_IN
 from lineage_merge.infra.embedded import java
 from lineage_merge.infra.storage import is_s3
@@ -29,7 +29,7 @@ def examine(config: Config) -> Iterator[Diagnosis]:
         yield warning(SPARK, f"PySpark {spark} is not tested", f"{_INSTALL} (3.5 or 4)")
     else:
         yield ok(SPARK, f"PySpark {spark}")
-    yield _java(needed=spark is not None or config.gremlin.endpoint == EMBEDDED)
+    yield _java(needed=spark is not None)
     yield _sql(config)
 
 

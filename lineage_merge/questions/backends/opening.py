@@ -10,6 +10,7 @@ from lineage_merge.questions.graph import LineageGraph
 
 if TYPE_CHECKING:
     from lineage_merge.config import Gremlin
+    from lineage_merge.load.graph_access import Graph
     from lineage_merge.load.gremlin.connection import Endpoint
 
 
@@ -21,9 +22,8 @@ def open_graph(
 ) -> Iterator[LineageGraph]:
     """Open the graph of an endpoint, a configuration (`config.gremlin`), or a folder of `build`.
 
-    Queries go to the reader endpoint if there is one. The embedded graph is queried through a running server;
-    without one, its file (`graph_file`) is read, which is faster than a start. Raises `GraphError`,
-    `IntermediateError`, `SourceError`.
+    Queries go to the reader endpoint if there is one; of an embedded graph (`graph_file`) the files are read.
+    Raises `GraphError`, `EmbeddedError`, `IntermediateError`, `SourceError`.
     """
     from lineage_merge.config import EMBEDDED, Gremlin
 
@@ -35,10 +35,12 @@ def open_graph(
         return
     if isinstance(location, Gremlin):
         if location.endpoint == EMBEDDED:
-            from lineage_merge.questions.backends.embedded import open_embedded
+            from lineage_merge.infra.graph_files import default_graph_file
+            from lineage_merge.questions.backends.embedded import read_graph
 
-            with open_embedded(location, on_progress, graph_file) as graph:
-                yield graph
+            file = graph_file or default_graph_file()
+            on_progress(f"reading {file}")
+            yield read_graph(file)
             return
         from lineage_merge.load.gremlin.configured_endpoint import endpoint
 
@@ -49,3 +51,17 @@ def open_graph(
     check(location.reader)
     with open_gremlin(location.reader) as graph:
         yield graph
+
+
+@contextmanager
+def open_loaded(graph: "Graph") -> Iterator[LineageGraph]:
+    """Open a graph after a load: not its reader endpoint, which may lag behind."""
+    from lineage_merge.infra.embedded.graph_store import GraphFolder
+    from lineage_merge.questions.backends.embedded import read_graph
+    from lineage_merge.questions.backends.gremlin import open_gremlin
+
+    if isinstance(graph, GraphFolder):
+        yield read_graph(graph.path)
+        return
+    with open_gremlin(graph) as opened:
+        yield opened

@@ -1,0 +1,124 @@
+"""Makes the planned changes of a load in a draft of the graph, in the order of `stages.write_changes`."""
+
+from collections.abc import Iterable
+from operator import attrgetter
+
+from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, SETS, Row, one_label
+from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.load.element_rows import job_of, row_to_write
+from lineage_merge.load.folder.draft import (
+    Draft,
+    drop_property,
+    drop_values,
+    other_properties,
+    set_other_properties,
+)
+from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.load_plan import LoadPlan
+from lineage_merge.load.vertex_merge import NOT_MOVED
+from lineage_merge.model.elements import edge_id
+
+_KEYS = ("id", "label", "from", "to")
+
+
+def make_changes(plan: LoadPlan, draft: Draft, dag_name: str, now: int) -> None:
+    """Write all differences, then delete. Raises `GraphRejected` and `IntermediateError`.
+
+    `now`: `first_seen` of new elements.
+    """
+    compared, deletions = plan.comparison, plan.deletions
+    nodes, edges = (
+        rows.filter(attrgetter("is_written")).collect() for rows in (compared.nodes, compared.edges)
+    )
+    draft.vertices.prefetch(node.row.get("id") or "" for node in nodes)
+    draft.edges.prefetch(edge.row.get("id") or "" for edge in edges)
+    for node in nodes:
+        _write_node(draft, node, now)
+    for duplicate, canonical in compared.moves.items():
+        _move(draft, duplicate, canonical)
+    for edge in edges:
+        row = row_to_write(edge.row, EDGE_KEYS, edge.to_write, created_at(edge, now))
+        draft.upsert_edge(upserts.edge_upsert(row))
+    _clear(draft, nodes, edges)
+    for identifier in deletions.edges.collect():
+        draft.edges.delete(identifier)
+    draft.untag(deletions.vertices.collect(), dag_name)
+    for removal in compared.renames.of_kind("remove"):
+        if vertex := draft.vertices.get(removal.id):
+            drop_values(vertex, removal.property, [removal.value])
+
+
+def _write_node(draft: Draft, node: Compared, now: int) -> None:
+    row = row_to_write(node.row, NODE_KEYS, node.to_write, created_at(node, now))
+    for upsert in upserts.vertex_upserts(row):
+        draft.upsert_vertex(upsert)
+    if node.change == "label" and (vertex := draft.vertices.get(row["id"])):
+        vertex["label"] = row["label"]
+
+
+def _clear(draft: Draft, nodes: Iterable[Compared], edges: Iterable[Compared]) -> None:
+    """Remove properties, and values of properties, that the merge no longer has."""
+    for table, elements in ((draft.vertices, nodes), (draft.edges, edges)):
+        for element in elements:
+            if not (element.cleared or element.dropped):
+                continue
+            if row := table.get(element.row["id"]):
+                for name in element.cleared:
+                    drop_property(row, name)
+                for name, values in element.dropped:
+                    drop_values(row, name, values)
+
+
+def _move(draft: Draft, duplicate: str, canonical: str) -> None:
+    """Merge a duplicate and its columns into the canonical vertex and its columns."""
+    moved = draft.vertices.get(duplicate)
+    if moved is None:
+        return
+    found = {duplicate}
+    last = {duplicate}
+    while last := _columns(draft, last) - found:  # and the fields of columns
+        found |= last
+    new_ids = {old: canonical + old[len(duplicate) :] for old in sorted(found)}
+    for old, new in new_ids.items():
+        if row := draft.vertices.get(old):
+            _merge_vertex(draft, row, new)
+    for edge in draft.edges_at(new_ids):
+        draft.edges.delete(edge["id"])
+        start: str = new_ids.get(edge["from"]) or edge["from"]
+        end: str = new_ids.get(edge["to"]) or edge["to"]
+        if start != end:  # an edge between duplicate and canonical vertex would become a loop
+            scope = edge["environment"], edge["dag_name"]
+            identifier = edge_id(*scope, job_of(edge), start, edge["label"], end)
+            if identifier not in draft.edges:
+                draft.edges.add({**edge, "id": identifier, "from": start, "to": end})
+    for old in new_ids:
+        draft.vertices.delete(old)
+
+
+def _columns(draft: Draft, owners: set[str]) -> set[str]:
+    edges = draft.edges.rows_with(("from",), owners)
+    return {
+        edge["to"]
+        for edge in edges
+        if edge["label"] == "has_column" and edge["to"].startswith(f"{edge['from']}|")
+    }
+
+
+def _merge_vertex(draft: Draft, row: Row, identifier: str) -> None:
+    """Add to a vertex what only its duplicate has, and the duplicate's values of sets."""
+    target = draft.vertices.get(identifier)
+    if target is None:
+        target = draft.vertices.add({"id": identifier, "label": one_label(row["label"])})
+    omitted = frozenset() if row["label"] == "column" else NOT_MOVED
+    others = other_properties(target)
+    for name, value in row.items():
+        if name in SETS and value:
+            target[name] = [*(target.get(name) or ()), *value]
+        elif name not in (*_KEYS, *omitted) and target.get(name) is None and name not in others:
+            target[name] = value
+    foreign = {
+        name: value
+        for name, value in other_properties(row).items()
+        if name not in omitted and target.get(name) is None
+    }
+    set_other_properties(target, foreign | others)

@@ -1,0 +1,96 @@
+"""Loads a merge into an embedded graph: compares with the newest snapshot, and writes the next one.
+
+A load has the graph to itself from the comparison to the end, so that it needs neither a state of the load
+before nor a second look at what it changes.
+"""
+
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+
+from lineage_merge.infra.embedded.graph_store import GraphFolder
+from lineage_merge.infra.engine.local import collection_off
+from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.infra.telemetry import step
+from lineage_merge.load import merge_run, merge_state
+from lineage_merge.load.folder.changes import make_changes
+from lineage_merge.load.folder.draft import Draft, drop_property
+from lineage_merge.load.folder.state import FolderState
+from lineage_merge.load.gremlin.upserts import VertexUpsert
+from lineage_merge.load.load_plan import MergeOutput
+from lineage_merge.load.merge_run import LastLoad
+from lineage_merge.load.result import LoadResult
+from lineage_merge.load.stages.plan_changes import describe_changes, plan_in_full
+from lineage_merge.merge.report import Report
+from lineage_merge.model.errors import RetireRefused
+
+# What loads into a server leave on their `merge_run` vertex, for the next one.
+_OF_LOADS = ("state", "load_token", "touched")
+
+
+def update(
+    merge: MergeOutput,
+    folder: GraphFolder,
+    environment: str,
+    dag_name: str,
+    *,
+    allow_retire: bool = False,
+    dry_run: bool = False,
+    on_progress: ProgressCallback = no_progress,
+) -> LoadResult:
+    """Update the graph to a merge; with `dry_run` only return what would change.
+
+    Waits while another process loads the graph. Raises EmbeddedError, GraphRejected (an edge with a missing
+    end), IntermediateError (a row without a key), and RetireRefused; then the graph is as before.
+    """
+    started = time.monotonic()
+    with (
+        merge.nodes.engine.own_errors(),
+        nullcontext() if dry_run else folder.locked(on_progress),
+        collection_off(),
+    ):
+        tables = folder.read()
+        with step("compare"):
+            plan = plan_in_full(merge, FolderState(tables, environment, dag_name))
+        read = len(tables.vertices) + len(tables.edges)
+        result = replace(plan.result, mode="folder", elements_read=read)
+        refusal = "" if allow_retire else plan.deletions.refusal
+        if dry_run:
+            changes, seconds = describe_changes(plan), time.monotonic() - started
+            return replace(result, seconds=seconds, dry_run=True, refusal=refusal, changes=changes)
+        if refusal:
+            raise RetireRefused(refusal)
+        with step("write"):
+            draft = Draft(tables)
+            make_changes(plan, draft, dag_name, time.time_ns() // 1_000_000)
+            _record_run(draft, environment, dag_name, result, merge.report)
+            folder.write(draft.tables())
+        return replace(result, seconds=time.monotonic() - started)
+
+
+def _record_run(
+    draft: Draft, environment: str, dag_name: str, result: LoadResult, report: Report | None
+) -> None:
+    """Store the facts about a merge on its vertex, and drop what a load into a server left."""
+    run = merge_run.run_id(environment, dag_name)
+    values = {"name": dag_name, "environment": environment}
+    values |= merge_run.run_values(result, report, requests=0, elements_read=result.elements_read)
+    draft.upsert_vertex(VertexUpsert(run, merge_run.LABEL, tuple(values.items()), (("dag_name", dag_name),)))
+    if vertex := draft.vertices.get(run):
+        for name in _OF_LOADS:
+            drop_property(vertex, name)
+    drop_state(draft, environment, dag_name)
+
+
+def drop_state(draft: Draft, environment: str, dag_name: str) -> None:
+    """Delete what earlier versions stored for the next load of a DAG."""
+    prefix = merge_state.shard_id(environment, dag_name, 0).removesuffix("0")
+    for row in list(draft.vertices.rows_with(("label",), (merge_state.LABEL,))):
+        if row["id"].startswith(prefix):
+            draft.vertices.delete(row["id"])
+
+
+def read_last_load(folder: GraphFolder, environment: str, dag_name: str) -> LastLoad:
+    """Read when the last load of a DAG ended."""
+    run = folder.read_vertex(merge_run.run_id(environment, dag_name), ["last_merged_at"])
+    return LastLoad(run.get("last_merged_at") or 0)

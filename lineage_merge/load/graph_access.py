@@ -1,0 +1,103 @@
+"""The graph of a load: a Gremlin server, or an embedded graph, which is a folder of columns.
+
+Both give what a load, a removal and the history need, with the same results.
+"""
+
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.infra.embedded.graph_store import GraphFolder, snapshot_folder
+from lineage_merge.infra.embedded.graph_tables import require_arrow
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.infra.progress import ProgressCallback, no_progress
+from lineage_merge.load import graph_state, merge_run, remove_dag
+from lineage_merge.load import update as over_gremlin
+from lineage_merge.load.folder import removal
+from lineage_merge.load.folder import update as in_folder
+from lineage_merge.load.folder.state import FolderState
+from lineage_merge.load.graph_state import Picture
+from lineage_merge.load.gremlin import connection
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.load_plan import MergeOutput
+from lineage_merge.load.merge_run import LastLoad
+from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
+from lineage_merge.load.remove_dag import Pipeline, Removed
+from lineage_merge.load.result import LoadResult
+from lineage_merge.load.writer import WriteProgress
+
+Graph = Endpoint | GraphFolder
+
+
+def check(graph: Graph) -> None:
+    """Check that a server answers, or that a folder is no file of an earlier version."""
+    if isinstance(graph, GraphFolder):
+        require_arrow()
+        snapshot_folder(graph.path)
+    else:
+        connection.check(graph)
+
+
+def update(
+    merge: MergeOutput,
+    graph: Graph,
+    environment: str,
+    dag_name: str,
+    *,
+    allow_retire: bool = False,
+    dry_run: bool = False,
+    verify: bool = False,
+    in_bulk: BulkLoad | None = None,
+    on_written: WriteProgress | None = None,
+    on_progress: ProgressCallback = no_progress,
+) -> LoadResult:
+    """Update a graph to a merge: `load.update.update`, `load.folder.update.update`."""
+    if isinstance(graph, GraphFolder):
+        return in_folder.update(
+            merge,
+            graph,
+            environment,
+            dag_name,
+            allow_retire=allow_retire,
+            dry_run=dry_run,
+            on_progress=on_progress,
+        )
+    return over_gremlin.update(
+        merge,
+        graph,
+        environment,
+        dag_name,
+        allow_retire=allow_retire,
+        dry_run=dry_run,
+        verify=verify,
+        in_bulk=in_bulk,
+        on_written=on_written,
+        on_progress=on_progress,
+    )
+
+
+def remove(
+    graph: Graph, pipeline: Pipeline, *, dry_run: bool = False, on_progress: ProgressCallback = no_progress
+) -> Removed:
+    """Remove a DAG, or a job of it; with `dry_run` only count."""
+    if isinstance(graph, GraphFolder):
+        return removal.remove(graph, pipeline, dry_run=dry_run, on_progress=on_progress)
+    return remove_dag.remove(graph, pipeline, dry_run=dry_run)
+
+
+def read_last_load(graph: Graph, environment: str, dag_name: str) -> LastLoad:
+    """Read when the last load of a DAG ended."""
+    if isinstance(graph, GraphFolder):
+        return in_folder.read_last_load(graph, environment, dag_name)
+    return merge_run.read_last_load(graph, environment, dag_name)
+
+
+def read_picture(engine: Engine, graph: Graph, environment: str, dag_name: str) -> Picture:
+    """Read all elements of a DAG."""
+    if isinstance(graph, GraphFolder):
+        return FolderState(graph.read(), environment, dag_name).picture(engine)
+    return graph_state.read_picture(engine, graph, environment, dag_name)
+
+
+def read_runs(engine: Engine, graph: Graph, environment: str, dag_name: str) -> Rows[Row]:
+    """Read the vertices of a DAG with properties of their newest run."""
+    if isinstance(graph, GraphFolder):
+        return FolderState(graph.read(), environment, dag_name).runs(engine)
+    return graph_state.read_runs(engine, graph, environment, dag_name)
