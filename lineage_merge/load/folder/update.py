@@ -49,8 +49,8 @@ def update(
         nullcontext() if dry_run else folder.locked(on_progress),
         collection_off(),
     ):
-        tables = folder.read()
         with step("compare"):
+            tables = folder.read()
             plan = plan_in_full(merge, FolderState(tables, environment, dag_name))
         read = len(tables.vertices) + len(tables.edges)
         result = replace(plan.result, mode="folder", elements_read=read)
