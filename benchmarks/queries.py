@@ -41,7 +41,7 @@ from lineage_merge.questions.graph import Direction, LineageGraph
 from lineage_merge.questions.layers import Layer, check_layers
 from lineage_merge.questions.lineage import all_paths, edges_on_paths
 from lineage_merge.questions.traversal.impact import impact
-from lineage_merge.questions.traversal.lineage import completed, ends, lineage
+from lineage_merge.questions.traversal.lineage import complete_subgraph, ends, lineage
 
 IDS_A_LEVEL_REQUEST = 200
 # Minimum ratio of a client with one request per hop: on this machine, and over a network.
@@ -118,7 +118,7 @@ def client_side_paths(graph: LineageGraph, first: Vertex, last: Vertex) -> Subgr
     """Return the paths of such a client: one traversal downstream, without edges that miss the end."""
     inner = {first.id} | graph.reach([first.id], ["feeds"], "down")
     edges = edges_on_paths(graph.edges_from(sorted(inner), ["feeds"]), first.id, last.id)
-    return completed(graph, {first.id, last.id} | ends(edges), edges)
+    return complete_subgraph(graph, {first.id, last.id} | ends(edges), edges)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from lineage_merge.column_lineage.transformations import Transformation
-from lineage_merge.model.elements import dotted
+from lineage_merge.model.elements import dot_path
 from lineage_merge.sources.dbt.catalog import CatalogColumn
 from lineage_merge.sources.dbt.columns import ColumnLineage, column_lineage
 from lineage_merge.sources.dbt.manifest import read_manifest
@@ -74,7 +74,7 @@ class Project:
 def edges(lineage: Lineage, target: str = "m") -> set[str]:
     """`t.a -> x IDENTITY` for each column that a model is made of."""
     return {
-        f"{flow.source.split('.')[-1]}.{dotted(flow.column)} -> {dotted(flow.target_column)}"
+        f"{flow.source.split('.')[-1]}.{dot_path(flow.column)} -> {dot_path(flow.target_column)}"
         f" {kinds(flow.transformations)}"
         for flow in lineage[f"model.p.{target}"].flows
     }
@@ -83,7 +83,7 @@ def edges(lineage: Lineage, target: str = "m") -> set[str]:
 def influences(lineage: Lineage, target: str = "m") -> set[str]:
     """`t.a FILTER` for each column that decides the rows of a model."""
     return {
-        f"{influence.source.split('.')[-1]}.{dotted(influence.column)} {','.join(influence.kinds)}"
+        f"{influence.source.split('.')[-1]}.{dot_path(influence.column)} {','.join(influence.kinds)}"
         for influence in lineage[f"model.p.{target}"].influences
     }
 

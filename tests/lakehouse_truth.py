@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.model.elements import Element, FeedsColumn, Influences, Reference, dotted
+from lineage_merge.model.elements import Element, FeedsColumn, Influences, Reference, dot_path
 
 _FOLDER = Path(__file__).parent / "data" / "lakehouse"
 # The letters of the truth for the graph's transformations.
@@ -105,11 +105,11 @@ def edges(elements: Iterable[Element], short_name: Mapping[Reference, str] | Non
 
     for element in elements:
         if isinstance(element, FeedsColumn):
-            columns = dotted(element.target_column), dotted(element.source_column)
+            columns = dot_path(element.target_column), dot_path(element.source_column)
             value = (name(element.target), columns[0], name(element.source), columns[1])
             values.setdefault(value, set()).update(_KINDS[each] for each in element.transformations)
         elif isinstance(element, Influences):
-            influence = (name(element.target), name(element.source), dotted(element.source_column))
+            influence = (name(element.target), name(element.source), dot_path(element.source_column))
             influences.setdefault(influence, set()).update(_KINDS[each] for each in element.transformations)
     return _frozen(values, influences)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.airflow.glue_network import connected, lacks_a_name
+from lineage_merge.airflow.glue_network import add_connections, lacks_a_name
 
 CREATED = {"GlueVersion": "5.0"}
 IN_VPC = {"Connections": {"Connections": ["lineage-vpc"]}}
@@ -13,27 +13,27 @@ IN_VPC = {"Connections": {"Connections": ["lineage-vpc"]}}
 
 @pytest.mark.parametrize("given", ["lineage-vpc", ["lineage-vpc"], ("lineage-vpc",)])
 def test_a_job_is_created_with_the_named_connections(given: Sequence[str]) -> None:
-    assert connected(CREATED, given, has_role=True) == CREATED | IN_VPC
+    assert add_connections(CREATED, given, has_role=True) == CREATED | IN_VPC
 
 
 @pytest.mark.parametrize("given", [None, [], ""])
 def test_a_job_is_not_created_without_a_connection_by_oversight(given: Any) -> None:
     with pytest.raises(ValueError, match=r"vpc_connections is missing: .*8182.*8529.*or False"):
-        connected(CREATED, given, has_role=True)
+        add_connections(CREATED, given, has_role=True)
 
 
 def test_a_connection_is_waived_with_false_alone() -> None:
-    assert connected(CREATED, False, has_role=True) == CREATED
+    assert add_connections(CREATED, False, has_role=True) == CREATED
     with pytest.raises(ValueError, match="not True"):
-        connected(CREATED, True, has_role=True)
+        add_connections(CREATED, True, has_role=True)
 
 
 def test_the_operators_own_argument_names_connections_too() -> None:
-    assert connected(CREATED | IN_VPC, None, has_role=True) == CREATED | IN_VPC
+    assert add_connections(CREATED | IN_VPC, None, has_role=True) == CREATED | IN_VPC
 
 
 def test_a_job_that_exists_needs_none() -> None:
-    assert connected(CREATED, None, has_role=False) == CREATED
+    assert add_connections(CREATED, None, has_role=False) == CREATED
 
 
 def test_a_template_that_is_rendered_as_nothing_is_no_name() -> None:

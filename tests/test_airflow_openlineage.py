@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from lineage_merge.airflow.openlineage_datasets import TaskDatasets, of_step
+from lineage_merge.airflow.openlineage_datasets import TaskDatasets, list_step_datasets
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
 SETTINGS: dict[str, Any] = {
@@ -19,7 +19,7 @@ GRAPH = ("gremlin://graph:8182", "prod/sales")
 
 
 def test_a_build_reads_the_sources_and_writes_the_folder() -> None:
-    assert of_step("build", CONFIGURATION.parse(SETTINGS), FOLDER) == TaskDatasets(
+    assert list_step_datasets("build", CONFIGURATION.parse(SETTINGS), FOLDER) == TaskDatasets(
         (
             ("arangodb://arangodb:8529", "spline"),
             ("s3://dbt", "manifest.json"),
@@ -30,19 +30,19 @@ def test_a_build_reads_the_sources_and_writes_the_folder() -> None:
 
 
 def test_a_load_reads_the_folder_and_writes_the_graph() -> None:
-    found = of_step("load", CONFIGURATION.parse(SETTINGS), FOLDER)
+    found = list_step_datasets("load", CONFIGURATION.parse(SETTINGS), FOLDER)
 
     assert found == TaskDatasets((("s3://lineage", "runs/sales/try-1"),), (GRAPH,))
     assert "hunter2" not in json.dumps(found)
 
 
 def test_pairs_survive_json() -> None:
-    found = of_step("build", CONFIGURATION.parse(SETTINGS), FOLDER)
+    found = list_step_datasets("build", CONFIGURATION.parse(SETTINGS), FOLDER)
 
     assert TaskDatasets.of(*json.loads(json.dumps(found))) == found
 
 
 def test_a_local_folder_is_a_file() -> None:
-    found = of_step("load", CONFIGURATION.parse({**SETTINGS, "gremlin": {}}), "/var/runs/try-1")
+    found = list_step_datasets("load", CONFIGURATION.parse({**SETTINGS, "gremlin": {}}), "/var/runs/try-1")
 
     assert found == TaskDatasets((("file", "/var/runs/try-1"),), (("gremlin://embedded", "prod/sales"),))

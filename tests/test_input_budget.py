@@ -17,7 +17,7 @@ from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import line_files
-from lineage_merge.sources.registry import configured
+from lineage_merge.sources.registry import list_configured
 from lineage_merge.sources.spline import arango_queries, export
 from lineage_merge.sources.spline.agent.messages import messages
 from tests.arango_fixtures import ArangoServer
@@ -45,13 +45,13 @@ def put(request: pytest.FixtureRequest, tmp_path: Path) -> Put:
 def read(**sources: Any) -> int:
     """Read the only source of a configuration: how many records."""
     found = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **sources}, needs_source=False)
-    ((source, _),) = configured(found)
+    ((source, _),) = list_configured(found)
     return len(source.read(LocalEngine(), found, from_config(found)).collect())
 
 
 def size(**sources: Any) -> int:
     found = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **sources}, needs_source=False)
-    ((source, settings),) = configured(found)
+    ((source, settings),) = list_configured(found)
     listed = source.size(settings)
     assert listed is not None
     return listed
@@ -102,9 +102,9 @@ def test_a_source_may_read_so_many_bytes_of_text_and_no_more(put: Put, source: s
         assert size(**given) < len(text)
     expected = read(**given)
 
-    with input_budget.limited(len(text)):
+    with input_budget.limit_input(len(text)):
         assert read(**given) == expected
-    with pytest.raises(InputTooLarge) as raised, input_budget.limited(len(text) - 1):
+    with pytest.raises(InputTooLarge) as raised, input_budget.limit_input(len(text) - 1):
         read(**given)
 
     assert raised.value.message == f"the sources contain more than {len(text) - 1:,} bytes of text"
@@ -123,14 +123,14 @@ def test_catalogs_and_run_results_of_dbt_count_beside_the_manifest(tmp_path: Pat
     project = of_dbt(str(files[0]), catalog=str(files[1]), run_results=str(files[2]))
     whole = sum(map(len, texts))
 
-    with input_budget.limited(whole):
+    with input_budget.limit_input(whole):
         assert read(**project) > 0
-    with pytest.raises(InputTooLarge), input_budget.limited(whole - 1):
+    with pytest.raises(InputTooLarge), input_budget.limit_input(whole - 1):
         read(**project)
 
 
 def agent_lines(location: str) -> list[object]:
-    return list(messages(line_files.numbered(Slice(location, 0, 1 << 40))))
+    return list(messages(line_files.number_lines(Slice(location, 0, 1 << 40))))
 
 
 def exported(location: str, *, is_json: bool) -> list[object]:
@@ -155,9 +155,9 @@ def test_files_of_spline_count_as_they_are_unpacked(
 ) -> None:
     location = put(name, gzip.compress(content))
 
-    with input_budget.limited(len(content)):
+    with input_budget.limit_input(len(content)):
         found = reading(location)
-    with pytest.raises(InputTooLarge), input_budget.limited(len(content) - 1):
+    with pytest.raises(InputTooLarge), input_budget.limit_input(len(content) - 1):
         reading(location)
 
     assert found == reading(location)
@@ -183,10 +183,10 @@ def test_the_answers_of_a_database_count(arango: ArangoServer, monkeypatch: pyte
     server = settings.arango
     documents = sum(len(repr(each)) for each in arango_queries.events(server, 0, 1 << 60))
 
-    with input_budget.limited(2 * documents):
+    with input_budget.limit_input(2 * documents):
         assert len(list(arango_queries.events(server, 0, 1 << 60))) == 200
     received: list[object] = []
-    with pytest.raises(InputTooLarge), input_budget.limited(documents // 2):
+    with pytest.raises(InputTooLarge), input_budget.limit_input(documents // 2):
         received.extend(arango_queries.events(server, 0, 1 << 60))
 
     assert 0 < len(received) < 150  # in batches, each counted when it arrives
@@ -204,9 +204,9 @@ def test_the_answers_of_glue_count(s3: S3) -> None:
     client.close()
     glue = {"glue": [{"region": "us-east-1"}]}
 
-    with input_budget.limited(1_000_000):
+    with input_budget.limit_input(1_000_000):
         assert read(**glue) > 20
-    with pytest.raises(InputTooLarge), input_budget.limited(20_000):
+    with pytest.raises(InputTooLarge), input_budget.limit_input(20_000):
         read(**glue)
 
 
@@ -225,7 +225,7 @@ def test_no_more_is_unpacked_than_the_limit(tmp_path: Path) -> None:
         patch.setattr(input_budget, "count", remember)
         for reading in (storage.read_bytes, lambda _at: list(storage.read_lines(part))):
             counted.clear()
-            with pytest.raises(InputTooLarge), input_budget.limited(5_000):
+            with pytest.raises(InputTooLarge), input_budget.limit_input(5_000):
                 reading(str(file))
             assert counted == [5_001]
 
@@ -233,12 +233,12 @@ def test_no_more_is_unpacked_than_the_limit(tmp_path: Path) -> None:
 def test_nothing_is_counted_outside_or_afterwards(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_bytes(b"x" * 100)
-    with pytest.raises(InputTooLarge), input_budget.limited(99):
+    with pytest.raises(InputTooLarge), input_budget.limit_input(99):
         storage.read_bytes(str(file))
 
     assert len(storage.read_bytes(str(file))) == 100
-    with input_budget.limited(250):
-        with input_budget.limited(100):
+    with input_budget.limit_input(250):
+        with input_budget.limit_input(100):
             storage.read_bytes(str(file))
         storage.read_bytes(str(file))
         storage.read_bytes(str(file))  # what was read within the inner limit counted there
@@ -256,12 +256,12 @@ def test_all_threads_of_an_engine_share_the_limit_and_others_have_none(tmp_path:
         found.append(storage.read_bytes(str(file)))
 
     rows = LocalEngine(threads=4).rows(range(20)).repartition(20)
-    with input_budget.limited(2_000):
+    with input_budget.limit_input(2_000):
         other = threading.Thread(target=beside)
         other.start()
         other.join()
         assert rows.flat_map(reading).count() == 20
-    with pytest.raises(InputTooLarge), input_budget.limited(1_999):
+    with pytest.raises(InputTooLarge), input_budget.limit_input(1_999):
         rows.flat_map(reading)
     assert len(found) == 1
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from lineage_merge.airflow.local import MergeOperator, without_repeats
-from lineage_merge.airflow.settings import fail_if_permanent, resolved
+from lineage_merge.airflow.settings import fail_if_permanent, resolve_settings
 
 
 class ArchiveHistory(MergeOperator):
@@ -21,7 +21,7 @@ class ArchiveHistory(MergeOperator):
         from lineage_merge.sources.query_log.logs import archive
 
         on_progress = without_repeats(self.log.info)
-        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, _ids):
+        with fail_if_permanent(), resolve_settings(self.merge, self, context, here=True) as (_, config, _ids):
             logs = archive.with_archive(config.sources.get("query_log") or ())
             done, errors = archive.archive_all(logs, datetime.now(UTC), on_progress)
             for archived in done:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lineage_merge.airflow.attempts import Attempt
 from lineage_merge.airflow.compat import AirflowException, AirflowFailException
 from lineage_merge.airflow.connections import aws, check_history_location, environment, existing_aws
-from lineage_merge.airflow.openlineage_datasets import TaskDatasets, TaskWithDatasets, of_step
+from lineage_merge.airflow.openlineage_datasets import TaskDatasets, TaskWithDatasets, list_step_datasets
 from lineage_merge.airflow.report_check import RETIRE_REFUSED, VIOLATION
 from lineage_merge.airflow.settings import (
     Merge,
     attempt_of,
     fail_if_permanent,
     only_warns,
-    resolved,
+    resolve_settings,
 )
 from lineage_merge.model.errors import ConfigError, PolicyViolated, RetireRefused
 
@@ -55,7 +55,7 @@ def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], 
     """Return the arguments of a step's job, without passwords."""
     from lineage_merge.orchestration import cluster_entrypoint
 
-    with fail_if_permanent(), resolved(merge, task, context, here=False) as (settings, config, _ids):
+    with fail_if_permanent(), resolve_settings(merge, task, context, here=False) as (settings, config, _ids):
         from lineage_merge.infra.storage import is_s3
         from lineage_merge.orchestration.configuration import CONFIGURATION
 
@@ -67,10 +67,10 @@ def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], 
         arguments = cluster_entrypoint.arguments(
             step, attempt.folder, CONFIGURATION.by_key(settings), attempt=attempt.name
         )
-        return JobCall(arguments, of_step(step, config, attempt.folder))
+        return JobCall(arguments, list_step_datasets(step, config, attempt.folder))
 
 
-def published(merge: Merge) -> dict[str, Any]:
+def read_published_index(merge: Merge) -> dict[str, Any]:
     """Return the index that `lineage-merge publish` wrote to `artifacts`. Permanent failure if missing."""
     from lineage_merge.orchestration import publish
 

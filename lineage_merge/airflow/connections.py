@@ -171,7 +171,7 @@ class SourceConnections(NamedTuple):
     with_password: dict[str, str]
 
 
-def of_sources(
+def connect_sources(
     ids: Mapping[str, str | None],
     settings: Mapping[str, Any],
     *,

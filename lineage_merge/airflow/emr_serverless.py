@@ -42,7 +42,7 @@ class EmrServerlessStep(ClusterStep, EmrServerlessStartJobOperator):  # type: ig
     def execute(self, context: Mapping[str, Any], event: dict[str, Any] | None = None) -> Any:
         """Start the job run and wait for it; return its id."""
         attempt, call = self.prepare(context)
-        published = cluster.published(self.merge)
+        published = cluster.read_published_index(self.merge)
         parameters = f"{published['emr_serverless']} {self.spark_submit_parameters}".strip()
         self.job_driver = self._driver(published["script"], call.arguments, parameters)
         run_id = None

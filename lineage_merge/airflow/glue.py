@@ -68,7 +68,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
             "stop_job_run_on_kill": True,
             **options,
         }
-        given["create_job_kwargs"] = glue_network.connected(
+        given["create_job_kwargs"] = glue_network.add_connections(
             {"GlueVersion": glue_version, **_CREATED, **(options.get("create_job_kwargs") or {})},
             vpc_connections,
             has_role=_has_role(options),
@@ -94,7 +94,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
         attempt, call = self.prepare(context)
         sent = call.arguments
         if self.merge["artifacts"]:
-            published = cluster.published(self.merge)
+            published = cluster.read_published_index(self.merge)
             self.script_location = published["script"]
             sent = {**published["glue"], **sent}
         sent = {**sent, **self.script_args}

@@ -12,7 +12,7 @@ Connections = Sequence[str] | str | bool | None
 """Names of Glue connections; False: waived, None: not set."""
 
 
-def connected(
+def add_connections(
     create_job_kwargs: Mapping[str, Any], vpc_connections: Connections, *, has_role: bool
 ) -> dict[str, Any]:
     """Return the arguments for creating a job, with its VPC connections.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lineage_merge.airflow.compat import BaseOperator
-from lineage_merge.airflow.openlineage_datasets import TaskWithDatasets, of_step
+from lineage_merge.airflow.openlineage_datasets import TaskWithDatasets, list_step_datasets
 from lineage_merge.airflow.report_check import RETIRE_REFUSED, VIOLATION
 from lineage_merge.airflow.settings import (
     Merge,
@@ -15,7 +15,7 @@ from lineage_merge.airflow.settings import (
     build_folder,
     fail_if_permanent,
     only_warns,
-    resolved,
+    resolve_settings,
     share_folder,
 )
 from lineage_merge.model.errors import PolicyViolated, RetireRefused
@@ -50,9 +50,9 @@ class LocalStep(MergeOperator):
         on_progress = without_repeats(self.log.info)
         step: stages.Step = "build" if self.step == "build" else "load"
         folder = attempt_of(step, self.merge, context).folder
-        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, _ids):
+        with fail_if_permanent(), resolve_settings(self.merge, self, context, here=True) as (_, config, _ids):
             stages.check(step, config)
-            self._datasets = of_step(step, config, folder)
+            self._datasets = list_step_datasets(step, config, folder)
             try:
                 with session(config.spark, on_progress) as spark:
                     (stages.build if step == "build" else stages.load)(spark, config, folder, on_progress)
@@ -87,7 +87,7 @@ class CheckPolicies(MergeOperator):
         from lineage_merge.orchestration import policy_check
 
         folder = build_folder(context)
-        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, _ids):
+        with fail_if_permanent(), resolve_settings(self.merge, self, context, here=True) as (_, config, _ids):
             try:
                 return policy_check.check(config, folder, self.log.info)
             except PolicyViolated as error:

@@ -23,7 +23,7 @@ class TaskDatasets(NamedTuple):
         return cls(tuple((a, b) for a, b in inputs), tuple((a, b) for a, b in outputs))
 
 
-def of_step(step: str, config: "Config", folder: str) -> TaskDatasets:
+def list_step_datasets(step: str, config: "Config", folder: str) -> TaskDatasets:
     """Return inputs and outputs of a build, a load or a check: sources, folder, graph."""
     files = tuple(_named([folder]))
     if step == "build":
@@ -38,13 +38,13 @@ def sources(config: "Config") -> Iterator[Dataset]:
     from lineage_merge.sources import registry
     from lineage_merge.sources.kafka_landing import broker_check
 
-    for source, settings in registry.configured(config):
+    for source, settings in registry.list_configured(config):
         yield from _named(file for file in source.files(settings) if file)
         support = source.airflow()
         database = support.database(settings) if support else None
         if database:
             yield database
-    for kafka in broker_check.configured(config):
+    for kafka in broker_check.list_topics(config):
         yield f"kafka://{kafka.servers.partition(',')[0].strip()}", kafka.topic
 
 

@@ -99,7 +99,9 @@ class Resolved(NamedTuple):
 
 
 @contextmanager
-def resolved(merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool) -> Iterator[Resolved]:
+def resolve_settings(
+    merge: Merge, task: Any, context: Mapping[str, Any], *, here: bool
+) -> Iterator[Resolved]:
     """Yield the configuration of a step, from arguments of the group, connections, and file, in this order.
 
     `here`: the step runs on this machine, so its environment contains the passwords in the block. Raises
@@ -156,7 +158,7 @@ def _connected(
 ) -> connections.SourceConnections:
     """Return settings from the group's connections, and from default connections for missing settings."""
     ids = merge.get("connections") or {}
-    connected = connections.of_sources(
+    connected = connections.connect_sources(
         ids,
         settings,
         here=here,

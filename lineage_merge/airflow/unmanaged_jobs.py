@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lineage_merge.airflow.compat import TaskGroup, task_group
 from lineage_merge.airflow.local import MergeOperator
-from lineage_merge.airflow.settings import fail_if_permanent, resolved
+from lineage_merge.airflow.settings import fail_if_permanent, resolve_settings
 from lineage_merge.airflow.task_group import (
     CONFIG,
     ENVIRONMENT,
@@ -58,7 +58,7 @@ class FindUnmanagedJobs(MergeOperator):
         from lineage_merge.questions.traversal.job_ownership import owners
 
         now = datetime.now(UTC)
-        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, _ids):
+        with fail_if_permanent(), resolve_settings(self.merge, self, context, here=True) as (_, config, _ids):
             observed = _observed_jobs(config, _ms(now - self.lookback), self.labels)
             graph = configured_endpoint.endpoint(config.gremlin)
             with connect(graph) as g:

@@ -20,7 +20,7 @@ from lineage_merge.airflow.compat import (
     in_thread,
 )
 from lineage_merge.airflow.openlineage_datasets import TaskDatasets, TaskWithDatasets
-from lineage_merge.airflow.settings import Merge, fail_if_permanent, resolved
+from lineage_merge.airflow.settings import Merge, fail_if_permanent, resolve_settings
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -88,7 +88,7 @@ class WaitForRuns(TaskWithDatasets, BaseSensorOperator):  # type: ignore[misc] #
         """Check once here, where errors fail the task, then continue in the triggerer."""
         if self.poke(context):
             return
-        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, ids):
+        with fail_if_permanent(), resolve_settings(self.merge, self, context, here=True) as (_, config, ids):
             waits = self._waits(config, context)
         requests = [(wait.source.key, wait.runs.request, ids.get(wait.source.key)) for wait in waits]
         trigger = RunsTrigger(requests, float(self.poke_interval), time() + self.timeout)
@@ -99,7 +99,7 @@ class WaitForRuns(TaskWithDatasets, BaseSensorOperator):  # type: ignore[misc] #
 
         glue_runs, began = upstream_tasks.glue_runs(self, context), upstream_tasks.began(context)
         waits: list[_Waiting] = []
-        for source, settings in registry.configured(config):
+        for source, settings in registry.list_configured(config):
             support = source.airflow()
             if support and (runs := support.awaited(settings, glue_runs, began)):
                 waits.append(_Waiting(source, support, runs))
@@ -109,7 +109,7 @@ class WaitForRuns(TaskWithDatasets, BaseSensorOperator):  # type: ignore[misc] #
         """Check the servers once."""
         from lineage_merge.model.errors import SourceUnreachable
 
-        with fail_if_permanent(), resolved(self.merge, self, context, here=True) as (_, config, _ids):
+        with fail_if_permanent(), resolve_settings(self.merge, self, context, here=True) as (_, config, _ids):
             waits = self._waits(config, context)
             if not waits:
                 self.log.info("nothing to wait for: the merge reads no server")

@@ -8,7 +8,7 @@ import click
 
 from lineage_merge.cli.command import command
 from lineage_merge.cli.error_handling import echo_error, handle_errors, one_line, print_json, progress
-from lineage_merge.cli.options import CommandSettings, as_json_or_text, configured, without_progress
+from lineage_merge.cli.options import CommandSettings, as_json_or_text, with_configuration, without_progress
 
 
 @command(
@@ -17,7 +17,7 @@ from lineage_merge.cli.options import CommandSettings, as_json_or_text, configur
     "lineage-merge archive-history -c lineage_merge.yml --print",
     short_help="Store Redshift's system views in S3, since they keep seven days.",
 )
-@configured
+@with_configuration
 @click.option("--cluster", metavar="NAME", help="only this cluster or workgroup  [default: all]")
 @click.option("--archive", metavar="s3://BUCKET/PREFIX", help="folder in S3, instead of query_log[].archive")
 @click.option("--iam-role", metavar="ARN", help="role of UNLOAD, instead of query_log[].iam_role")

@@ -10,7 +10,7 @@ import click
 
 from lineage_merge.cli.command import command
 from lineage_merge.cli.error_handling import handle_errors, make_console, print_json, progress
-from lineage_merge.cli.options import CommandSettings, as_json_or_text, configured, without_progress
+from lineage_merge.cli.options import CommandSettings, as_json_or_text, with_configuration, without_progress
 from lineage_merge.model.errors import ConfigError, IntermediateError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _MAX_FLAWS = 100
     "lineage-merge doctor -c lineage_merge.yml --json",
     short_help="Check connections and permissions, and print fixes.",
 )
-@configured
+@with_configuration
 @as_json_or_text
 def doctor(settings: CommandSettings, as_json: bool) -> None:
     """Check the connections and permissions that a run needs, and print how to fix problems.

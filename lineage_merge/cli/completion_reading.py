@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, name_parts, title_of_id
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.model.elements import column_of, decode, dotted, encode
+from lineage_merge.model.elements import column_of, decode, dot_path, encode
 
 if TYPE_CHECKING:
     from lineage_merge.load.gremlin.connection import Endpoint
@@ -202,7 +202,7 @@ def column_names(dataset_ids: Iterable[str], column_ids: Iterable[str], typed: s
     if len(owners) != 1:
         return []
     prefix = f"{owners.pop()}|"
-    columns = (dotted(column_of(identifier)) for identifier in column_ids if identifier.startswith(prefix))
+    columns = (dot_path(column_of(identifier)) for identifier in column_ids if identifier.startswith(prefix))
     return _sorted(f"{owner}#{column}" for column in columns if column.lower().startswith(start.lower()))
 
 

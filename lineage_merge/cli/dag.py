@@ -193,11 +193,13 @@ def remove(job: str, dry_run: bool, as_json: bool, **graph: Any) -> None:
 
 def _removed_text(removed: "Removed") -> str:
     """Return a line about the deleted elements."""
-    from lineage_merge.orchestration.report_text import counted
+    from lineage_merge.orchestration.report_text import pluralize
 
-    text = f"{counted(removed.edges, 'edge', 'edges')} and {counted(removed.dropped, 'vertex', 'vertices')}"
+    text = (
+        f"{pluralize(removed.edges, 'edge', 'edges')} and {pluralize(removed.dropped, 'vertex', 'vertices')}"
+    )
     if removed.untagged:
-        text += f"; {counted(removed.untagged, 'vertex', 'vertices')} of other DAGs untagged"
+        text += f"; {pluralize(removed.untagged, 'vertex', 'vertices')} of other DAGs untagged"
     return text
 
 

@@ -24,8 +24,8 @@ from lineage_merge.cli.error_handling import (
 from lineage_merge.cli.options import (
     CommandSettings,
     as_json_or_text,
-    configured,
     dry_run_only,
+    with_configuration,
     without_progress,
 )
 from lineage_merge.cli.query_options import rare_graph_file_option
@@ -79,7 +79,7 @@ def _load_options(command: Callable[..., Any]) -> Any:
             flags["gremlin.endpoint"] = EMBEDDED
         command(settings=CommandSettings(settings.file, flags), graph_file=graph_file, **given)
 
-    return configured(add_options(gather, _LOAD_OPTIONS))
+    return with_configuration(add_options(gather, _LOAD_OPTIONS))
 
 
 @command(
@@ -121,7 +121,7 @@ def run(
     "lineage-merge build --config lineage_merge.yml --out lineage",
     "lineage-merge build -c lineage_merge.yml --out lineage --format jsonl",
 )
-@configured
+@with_configuration
 @click.option(
     "--out",
     "folder",
@@ -282,9 +282,9 @@ def _exit_for(report: Any, config: "Config") -> None:
     if rejected and config.log.format == "json":
         sys.exit(EXIT_REJECTED)  # the last log line contains the counts
     if rejected:
-        from lineage_merge.orchestration.report_text import counted, problem_text
+        from lineage_merge.orchestration.report_text import pluralize, problem_text
 
-        skipped = counted(rejected, "invalid document", "invalid documents")
+        skipped = pluralize(rejected, "invalid document", "invalid documents")
         first = one_line(problem_text(report.of_kind("rejected")[0]))
         click.echo(f"error: skipped {skipped}, first {first}", err=True)
         sys.exit(EXIT_REJECTED)

@@ -62,7 +62,7 @@ class CommandSettings(NamedTuple):
             ) from None
 
 
-def configured(command: Command) -> Command:
+def with_configuration(command: Command) -> Command:
     """Add `--config` and a flag for every key to a command; it gets them as `CommandSettings`."""
 
     @wraps(command)

@@ -92,14 +92,14 @@ def sql(
 
 
 def _raise_on_problems(review: "SqlReview") -> None:
-    from lineage_merge.orchestration.report_text import counted
+    from lineage_merge.orchestration.report_text import pluralize
     from lineage_merge.review.findings import Severity
 
     breaking = len(review.result.at_least(Severity.BREAKING))
     unparsed = len(review.invalid_statements)
     reasons = [
-        *([counted(breaking - unparsed, "reader breaks", "readers break")] if breaking > unparsed else []),
-        *([f"{counted(unparsed, 'statement', 'statements')} cannot be parsed"] if unparsed else []),
+        *([pluralize(breaking - unparsed, "reader breaks", "readers break")] if breaking > unparsed else []),
+        *([f"{pluralize(unparsed, 'statement', 'statements')} cannot be parsed"] if unparsed else []),
     ]
     if reasons:
         raise CheckFailed(f"the check failed: {' and '.join(reasons)}")

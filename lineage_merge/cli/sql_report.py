@@ -9,8 +9,8 @@ import click
 from lineage_merge.cli.answers import print_result
 from lineage_merge.cli.query_options import QueryOptions
 from lineage_merge.graph_format.elements import Edge, Vertex, column_title, subgraph, title_of_id
-from lineage_merge.model.counts import first_names
-from lineage_merge.orchestration.report_text import counted, problem_text
+from lineage_merge.model.counts import format_names
+from lineage_merge.orchestration.report_text import pluralize, problem_text
 from lineage_merge.questions.result import Record, Result
 from lineage_merge.questions.scoped_graph import GraphScope
 from lineage_merge.review import sql_changes as kinds
@@ -114,9 +114,9 @@ def _assumption(review: "SqlReview") -> str:
     targets = review.assumed_inserts
     if not targets:
         return ""
-    inserts = counted(len(targets), "INSERT", "INSERTs")
+    inserts = pluralize(len(targets), "INSERT", "INSERTs")
     names = sorted({title_of_id(target) for target in targets})
-    shown = first_names(names, _MAX_TARGETS)
+    shown = format_names(names, _MAX_TARGETS)
     return f"assumed: {inserts} by the names of the query, because the columns are unknown: {shown}"
 
 

@@ -12,7 +12,7 @@ from itertools import chain
 
 from lineage_merge.graph_format.elements import JOB, Edge, Vertex, column_order
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
-from lineage_merge.infra.batches import batched, grouped
+from lineage_merge.infra.batches import batched, gather
 from lineage_merge.model.elements import JobKey, dataset_of, structures_of
 from lineage_merge.questions.graph import LineageGraph
 
@@ -110,7 +110,7 @@ def checked_datasets(
 ) -> Iterator[CheckedDataset]:
     """Yield the datasets that assertions (of `dag`) check, by id."""
     checks = sorted(graph.pairs(["checks"], environment, dag))
-    targets = grouped((dataset_of(target), (assertion, target)) for assertion, target in checks)
+    targets = gather((dataset_of(target), (assertion, target)) for assertion, target in checks)
     for batch in batched(sorted(targets), BATCH):
         known = read_schemas(graph, batch)
         ids = {assertion for dataset in batch for assertion, _ in targets[dataset]}
@@ -168,7 +168,7 @@ def read_schemas(graph: LineageGraph, ids: Iterable[str]) -> dict[str, DatasetSc
     """Return datasets with their columns, by id; missing ones are omitted."""
     vertices = {vertex.id: vertex for vertex in graph.vertices(sorted(ids))}
     owned = {edge.to_id for edge in graph.edges_below(vertices, ["has_column"])}  # an edge for each DAG
-    columns = grouped((dataset_of(column.id), column) for column in graph.vertices(sorted(owned)))
+    columns = gather((dataset_of(column.id), column) for column in graph.vertices(sorted(owned)))
     for of_dataset in columns.values():
         of_dataset.sort(key=partial(column_order, {column.id: column for column in of_dataset}))
     return {dataset: DatasetSchema(vertex, tuple(columns[dataset])) for dataset, vertex in vertices.items()}
@@ -203,7 +203,7 @@ def _key(dag: str, properties: Mapping[str, str], name: str = "name") -> _Key:
 
 def _flow(target: str, edges: Iterable[Edge]) -> Flow:
     in_order = sorted(edges, key=lambda edge: (edge.from_id, edge.to_id, edge.id))
-    by_label = grouped((edge.label, edge) for edge in in_order)
+    by_label = gather((edge.label, edge) for edge in in_order)
     labels = ("feeds", "feeds_column", "influences")
     return Flow(target, *(tuple(by_label[label]) for label in labels))
 

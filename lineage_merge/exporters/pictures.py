@@ -51,7 +51,7 @@ def _draw(text_of: Callable[[Subgraph], str], export: Export) -> ExportResult:
 
 def _stream(export: Export) -> ExportResult:
     """Export datasets, columns, jobs, assertions and their edges, with all properties."""
-    from lineage_merge.questions.formats.graphml import streamed
+    from lineage_merge.questions.formats.graphml import write_elements
 
     counts = Counter(vertices=0, edges=0)
 
@@ -60,7 +60,7 @@ def _stream(export: Export) -> ExportResult:
             counts["vertices" if isinstance(element, Vertex) else "edges"] += 1
             yield element
 
-    write_lines(export.out, streamed(counted()))
+    write_lines(export.out, write_elements(counted()))
     return ExportResult(export.out or "", dict(counts))
 
 

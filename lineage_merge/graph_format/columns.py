@@ -75,7 +75,7 @@ class ParquetColumns:
                 parts += file.read(columns=[name]).column(0).chunks
             except (pa.ArrowException, OSError):
                 raise damaged_file(location) from None
-        return joined(parts, name)
+        return concatenate(parts, name)
 
 
 def open_parquet(files: Iterable[str]) -> ParquetColumns:
@@ -161,7 +161,7 @@ class JsonColumns:
                 for name, earlier in parts.items():
                     if block.column(name).null_count == block.num_rows:
                         earlier.append(block.num_rows)
-            self._loaded = _Table({name: joined(part, name) for name, part in parts.items()}, rows)
+            self._loaded = _Table({name: concatenate(part, name) for name, part in parts.items()}, rows)
         return self._loaded
 
     def _blocks(self) -> Iterator[Any]:
@@ -238,7 +238,7 @@ def columns_of_rows(rows: Sequence[Mapping[str, Any]], ddl: str) -> Columns:
     lines = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
     table = table_of_lines(lines, arrow_schema(ddl))
     known = {
-        name: joined(column.chunks, name)
+        name: concatenate(column.chunks, name)
         for name, column in zip(table.column_names, table.columns, strict=True)
         if column.null_count < len(column)
     }
@@ -284,13 +284,13 @@ class StackedColumns:
         arrays: list[Any] = []
         for number, part in enumerate(self.parts):
             constant = self.constants[number].get(name) if self.constants else None
-            column = part.column(name) if constant is None else repeated(constant, part.num_rows)
+            column = part.column(name) if constant is None else repeat_text(constant, part.num_rows)
             arrays.append(part.num_rows if column is None else column)
-        column = joined(arrays, name)
+        column = concatenate(arrays, name)
         return column if column is None or self.selected is None else column.take(self.selected)
 
 
-def joined(parts: Iterable[Any], name: str) -> Any:
+def concatenate(parts: Iterable[Any], name: str) -> Any:
     """Return arrays of a column as one; a number is that of unknown values. None without any array."""
     import pyarrow as pa
 
@@ -360,7 +360,7 @@ def position_array(positions: Sequence[int]) -> Any:
     return pa.Array.from_buffers(pa.int32(), len(values), [None, pa.py_buffer(values)])
 
 
-def repeated(value: str, number: int) -> Any:
+def repeat_text(value: str, number: int) -> Any:
     """Return a text as a column of so many rows."""
     import pyarrow as pa
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, LONGS, NODE_LABELS, SEMANTIC_LABELS, SETS
-from lineage_merge.model.elements import column_of, dataset_of, decode, dotted, structures_of
+from lineage_merge.model.elements import column_of, dataset_of, decode, dot_path, structures_of
 
 COLUMN = "column"
 JOB = "job"
@@ -137,7 +137,7 @@ def name_of_id(identifier: str) -> str:
 
 def column_title(column_id: str) -> str:
     """Return the display name of a column id: ``dev.public.sales#qtysold``, of a field ``#address.city``."""
-    return f"{title_of_id(dataset_of(column_id))}#{dotted(column_of(column_id))}"
+    return f"{title_of_id(dataset_of(column_id))}#{dot_path(column_of(column_id))}"
 
 
 def column_order(columns: Mapping[str, Vertex], column: Vertex) -> tuple[int, str, str]:

@@ -16,7 +16,7 @@ def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
         yield batch
 
 
-def grouped(pairs: Iterable[tuple[Key, Item]]) -> defaultdict[Key, list[Item]]:
+def gather(pairs: Iterable[tuple[Key, Item]]) -> defaultdict[Key, list[Item]]:
     """Return the items by key, in their order; a key without items has none."""
     groups: defaultdict[Key, list[Item]] = defaultdict(list)
     for key, item in pairs:

@@ -106,7 +106,7 @@ class _Connection(H11Protocol):
                 connection.transport.abort()
 
 
-def limited(application: ASGIApp, max_requests: int) -> Application:
+def limit_requests(application: ASGIApp, max_requests: int) -> Application:
     """Return an application that responds with 503 above a number of concurrent requests."""
     in_progress = 0
 

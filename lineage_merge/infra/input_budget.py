@@ -35,7 +35,7 @@ _BUDGET: ContextVar[_Budget | None] = ContextVar("input_budget", default=None)
 
 
 @contextmanager
-def limited(limit: int) -> Iterator[None]:
+def limit_input(limit: int) -> Iterator[None]:
     """Limit the input that is read in the block to `limit` bytes of unpacked text.
 
     Threads started in the block count only if they run in a copy of the context.

@@ -21,7 +21,7 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, Merge, P, T
 from gremlin_python.statics import long
 
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.graph_state import AliasOf, GraphState, read_aliases, read_graph_state
 from lineage_merge.load.gremlin.connection import Endpoint
@@ -329,7 +329,7 @@ def report_text(report: Report) -> str:
         if not shown["problems"] or near_misses > _MAX_REPORT_LENGTH // 2:
             shown["near_misses"] = shown["near_misses"][: len(shown["near_misses"]) // 2]
             continue
-        by_kind = grouped((problem["kind"], problem) for problem in shown["problems"])
+        by_kind = gather((problem["kind"], problem) for problem in shown["problems"])
         longest = max(by_kind, key=lambda kind: len(json.dumps(by_kind[kind])))
         by_kind[longest] = by_kind[longest][: len(by_kind[longest]) // 2]
         shown["problems"] = [problem for kind in by_kind.values() for problem in kind]

@@ -47,12 +47,12 @@ def page(answer: Found, question: str, size: int, cursor: str | None) -> dict[st
     """
     total = len(answer.items)
     start = _position(cursor, question, total) if cursor else 0
-    header = fitted(plain(answer.header), int(size * _HEADER_SHARE))
+    header = fit(plain(answer.header), int(size * _HEADER_SHARE))
     left = size - len(compact(header)) - _ENVELOPE
     rows: list[dict[str, Any]] = []
     for item in answer.items[start:]:
         values = answer.row(item).model_dump(mode="json", exclude_defaults=True)
-        row = fitted(values, int(size * _ROW_SHARE))
+        row = fit(values, int(size * _ROW_SHARE))
         left -= len(compact(row)) + 1
         if left < 0 and rows:
             break
@@ -68,7 +68,7 @@ def plain(header: Mapping[str, Any]) -> dict[str, Any]:
     return {**present, "cut": True} if has_cut(header) else present
 
 
-def fitted(values: dict[str, Any], size: int) -> dict[str, Any]:
+def fit(values: dict[str, Any], size: int) -> dict[str, Any]:
     """Return values whose JSON has at most `size` characters; ``cut`` says that something was cut."""
     for longest, most in _LIMITS:
         limited: dict[str, Any] = _limited(values, longest, most)

@@ -17,7 +17,7 @@ import uvicorn
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
-from lineage_merge.infra.http_connections import limited, protocol
+from lineage_merge.infra.http_connections import limit_requests, protocol
 from lineage_merge.mcp.graphs import OpenGraphs
 from lineage_merge.mcp.http_access import BearerToken, allowed_names
 from lineage_merge.mcp.server import LineageServer
@@ -159,7 +159,7 @@ async def _serve_http(server: Server[Any], http: HttpSettings, on_start: Callabl
         host=http.host,
     )
     config = uvicorn.Config(
-        limited(BearerToken(app, http.token), _MAX_CONNECTIONS),
+        limit_requests(BearerToken(app, http.token), _MAX_CONNECTIONS),
         # Stubs want a class, but uvicorn only calls it.
         http=protocol(_MAX_CONNECTIONS, _HEAD_SECONDS),  # type: ignore[arg-type]
         log_config=None,

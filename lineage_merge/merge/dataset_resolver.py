@@ -123,7 +123,7 @@ class DatasetResolver:
 def from_config(config: Config) -> DatasetResolver:
     """Return the resolver of a configuration."""
     catalogs: dict[str, str] = {}
-    for source, settings in registry.configured(config):
+    for source, settings in registry.list_configured(config):
         catalogs |= source.catalogs(settings)
     return DatasetResolver(config.environment, identity_rules.from_config(config), catalogs)
 

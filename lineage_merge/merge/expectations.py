@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lineage_merge import naming
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.dataset_uses import Flows
 from lineage_merge.merge.report import Report
@@ -54,7 +54,7 @@ def _unconnected(elements: Rows[Row], pairs: Iterable[tuple[str, str]]) -> Itera
     for spelling, identifier in elements.map_partitions(partial(_named, shared)).collect():
         for text in texts[spelling]:
             ids[text].add(identifier)
-    by_id = grouped((dataset, text) for text, datasets in ids.items() for dataset in datasets)
+    by_id = gather((dataset, text) for text, datasets in ids.items() for dataset in datasets)
     jobs = elements.engine.share(dict(by_id))
     for text, target in elements.map_partitions(partial(_written_by, jobs)).collect():
         ids[text].add(target)

@@ -126,7 +126,7 @@ def from_config(config: Config) -> Rules:
     """Return the rules of a configuration."""
     manifests: dict[str, tuple[str, ...]] = {}
     namespaces = set(config.merge.default_schemas)
-    for source, settings in registry.configured(config):
+    for source, settings in registry.list_configured(config):
         for namespace in source.namespaces(settings):
             namespaces.add(namespace.namespace)
             if namespace.manifest:

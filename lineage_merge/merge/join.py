@@ -58,7 +58,9 @@ def merge(
         resolved = collapsed.records
         aliases = aliases.without(collapsed.hops)
     facts = resolved.flat_map(partial(property_rows.facts, environment, dag_name))
-    resolved_aliases = engine.rows(map(property_rows.of_alias, aliases.resolved.values()), engine.parallelism)
+    resolved_aliases = engine.rows(
+        map(property_rows.describe_alias, aliases.resolved.values()), engine.parallelism
+    )
     elements = (
         facts.union(resolved_aliases)
         .combine(property_rows.create, property_rows.add, property_rows.merge)
@@ -117,7 +119,7 @@ def _runs(record: Record) -> Iterator[tuple[JobKey, int]]:
 def _resolved(canonical_ids: Shared[dict[str, str]], records: Iterable[Record]) -> Iterator[ElementRecord]:
     known = canonical_ids.value
     for record in records:
-        resolved = property_rows.resolved(known, record)
+        resolved = property_rows.resolve_ids(known, record)
         if resolved is not None:
             yield resolved
 

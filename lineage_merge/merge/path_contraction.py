@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from lineage_merge.column_lineage.transformations import Transformation, compose, listed
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord, InfluencesRecord, LinkRecord
@@ -256,7 +256,7 @@ def _inherited_influences(
     for flow in flows:
         if flow.out_of is not None and _reads_rows(flow.record):
             sources[flow.record.target].add(flow.record.source)
-    influences_on = grouped((influence.record.target, influence) for influence in influences)
+    influences_on = gather((influence.record.target, influence) for influence in influences)
 
     ends: dict[str, set[tuple[JobKey, str]]] = defaultdict(set)
     for flow in last:

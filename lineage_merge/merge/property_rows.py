@@ -20,7 +20,7 @@ from lineage_merge.model.elements import (
     JobKey,
     assertion_id,
     column_id,
-    dotted,
+    dot_path,
     edge_id,
     encode,
     job_id,
@@ -117,7 +117,7 @@ class Facts:
         return Facts, (self.label, self.best, self.sets)
 
 
-def resolved(canonical_ids: Mapping[str, str], record: Record) -> ElementRecord | None:
+def resolve_ids(canonical_ids: Mapping[str, str], record: Record) -> ElementRecord | None:
     """Return the record of an element with canonical dataset ids; None if no element follows from it."""
     names = DATASET_FIELDS.get(type(record))
     if names is None:
@@ -190,7 +190,7 @@ def _named_column(dataset: str, column: str, identifier: str) -> Iterator[tuple[
 def _names(column: str) -> Mapping[str, str]:
     """Return the name of a column; of a field the last of its path, with all of it as its qualified name."""
     _, separator, name = column.rpartition(FIELD)
-    return {"name": name, "qualified_name": dotted(column)} if separator else {"name": column}
+    return {"name": name, "qualified_name": dot_path(column)} if separator else {"name": column}
 
 
 def _containers(dataset: str, column: str, identifier: str) -> Iterator[tuple[Key, Fact]]:
@@ -202,7 +202,7 @@ def _containers(dataset: str, column: str, identifier: str) -> Iterator[tuple[Ke
         yield from _named_column(dataset, structure, above)
 
 
-def of_alias(alias: ResolvedAlias) -> tuple[Key, Fact]:
+def describe_alias(alias: ResolvedAlias) -> tuple[Key, Fact]:
     """Return the properties that a resolved alias adds to its dataset."""
     return alias.canonical_id, Fact(Authority.PLATFORM, None, alias.properties, {"aliases": alias.aliases})
 

@@ -63,10 +63,10 @@ class _Part(NamedTuple):
 def complete_report(records: Rows[Record], merged: Merged, config: Config) -> Report:
     """Return the report of a merge with these records as input."""
     of_merge = facts(records, merged).cache()
-    report = of_facts(of_merge)
+    report = build_report(of_merge)
     report = with_near_misses(report, near_misses(merged.elements, config, uses=of_merge.flat_map(_uses)))
     # Of a catalog only what other sources reference counts, which may be nothing.
-    sources = [source.key for source, _ in registry.configured(config) if not source.is_catalog]
+    sources = [source.key for source, _ in registry.list_configured(config) if not source.is_catalog]
     return replace(
         report,
         elements={**dict.fromkeys(sources, 0), **report.elements},
@@ -93,7 +93,7 @@ def with_near_misses(report: Report, added: NearMisses) -> Report:
 
 def report(records: Rows[Record], merged: Merged) -> Report:
     """Build the report; on Spark a single job that also computes records and elements."""
-    return of_facts(facts(records, merged))
+    return build_report(facts(records, merged))
 
 
 def facts(records: Rows[Record], merged: Merged) -> Rows[ReportFact]:
@@ -107,7 +107,7 @@ def facts(records: Rows[Record], merged: Merged) -> Rows[ReportFact]:
     )
 
 
-def of_facts(facts: Rows[ReportFact]) -> Report:
+def build_report(facts: Rows[ReportFact]) -> Report:
     """Build the report of these facts."""
     return _total(facts.map_partitions(_part).collect())
 
@@ -118,7 +118,7 @@ def _uses(fact: ReportFact) -> Iterator[tuple[str, Uses]]:
         yield key[1], value
 
 
-def of_source(records: Rows[Record], key: str) -> Rows[Record]:
+def assign_source(records: Rows[Record], key: str) -> Rows[Record]:
     """Set the `source` of problems among the records of a source, and count its elements."""
     return records.map_partitions(partial(_reported_by, key))
 

@@ -62,7 +62,7 @@ def assess(config: "Config", report: Report) -> SourceCompleteness:
     after: list[int] = []
     types: set[str] = set()
     stated: set[str] = set()
-    for source, settings in registry.configured(config):
+    for source, settings in registry.list_configured(config):
         complete = not _rejected(report, source.key)
         if source.by_project:
             projects.update(dict.fromkeys(source.job_types, complete))
@@ -86,7 +86,7 @@ def assess(config: "Config", report: Report) -> SourceCompleteness:
 def why_not_retired(config: "Config", report: Report) -> tuple[str, ...]:
     """Return a line for each source of which nothing is retired: its name and the reason."""
     reasons = []
-    for source, settings in registry.configured(config):
+    for source, settings in registry.list_configured(config):
         rejected = _rejected(report, source.key)
         if rejected and (source.by_project or source.reports_runs):
             reasons.append(

@@ -315,7 +315,7 @@ def field_path(*names: str) -> str:
     return FIELD.join(names)
 
 
-def dotted(column: str) -> str:
+def dot_path(column: str) -> str:
     """Return a column or a `field_path` as people write it: ``address.city``."""
     return column.replace(FIELD, ".")
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import databases, filesystem, stores, warehouses
-from lineage_merge.naming.address import Address, parse, parse_namespace, trimmed
+from lineage_merge.naming.address import Address, parse, parse_namespace, trim
 from lineage_merge.naming.filesystem import FileSystem
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.naming.jdbc import is_jdbc, parse_connection, split_jdbc
@@ -115,7 +115,7 @@ def path_uri(namespace: str, name: str) -> str:
     platform = _platform(address)
     if platform is stores.OTHER or not isinstance(platform, FileSystem) or address.rest.strip("/"):
         return ""
-    root = trimmed(namespace.strip())
+    root = trim(namespace.strip())
     return f"{root}/{name.lstrip('/')}" if "://" in root else f"{root.rstrip(':')}:/{name.lstrip('/')}"
 
 

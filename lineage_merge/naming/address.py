@@ -45,7 +45,7 @@ def parse(text: str) -> Address:
 
 def parse_namespace(namespace: str) -> Address:
     """Like `parse`; a namespace without a colon is its scheme."""
-    text = trimmed(namespace.lstrip())
+    text = trim(namespace.lstrip())
     if not text:
         raise NamingError("a dataset with an empty namespace")
     if ":" not in text and not text.startswith("/"):
@@ -53,7 +53,7 @@ def parse_namespace(namespace: str) -> Address:
     return parse(text)
 
 
-def trimmed(text: str) -> str:
+def trim(text: str) -> str:
     """Remove slashes and spaces at the end."""
     end = len(text)
     while end and (text[end - 1] == "/" or text[end - 1].isspace()):
@@ -87,7 +87,7 @@ def without_parameters(text: str) -> str:
     return text[: match.start()] if match else text
 
 
-def decoded(path: str) -> str:
+def decode_uri(path: str) -> str:
     """Undo percent-encoding once if the text can be an encoded URI.
 
     Catalog locations and file paths of Spark 3.4 reach Spline as java.net.URI text (``my%20dir``), paths of

@@ -11,7 +11,7 @@ from lineage_merge.naming.address import (
     canonical_hosts,
     parse,
     parse_namespace,
-    trimmed,
+    trim,
     without_parameters,
 )
 from lineage_merge.naming.filesystem import FileSystem
@@ -163,7 +163,7 @@ class Other(FileSystem):
     def canonical_namespace(self, address: Address) -> str:
         pattern = _PARAMETERS_OF_SERVER if address.authority else _PARAMETERS
         rest = address.rest
-        while (shorter := trimmed(pattern.split(rest, maxsplit=1)[0])) != rest:
+        while (shorter := trim(pattern.split(rest, maxsplit=1)[0])) != rest:
             rest = shorter
         if address.authority:
             return f"{address.scheme}://{address.authority}{rest}"

@@ -18,7 +18,7 @@ _QUERY = re.compile(r"(?:[^\"`]*\.)?\s*(?:\(\s*)+(?:select|with)\b|\s*select\s",
 _NOT_IN_A_HOST = re.compile(r"[/?#;@\\\s]")
 
 
-def unchanged(text: str) -> str:
+def keep_name(text: str) -> str:
     return text
 
 
@@ -35,9 +35,9 @@ class Warehouse:
     port: int | None = None
     levels: int = 3
     # Case of names in an identity: lower or upper if the platform compares case-insensitively.
-    spelling: Callable[[str], str] = unchanged
+    spelling: Callable[[str], str] = keep_name
     # The platform's conversion of unquoted names in SQL.
-    unquoted: Callable[[str], str] = unchanged
+    unquoted: Callable[[str], str] = keep_name
     # The schema of unqualified names in a connection, if the platform has a fixed one.
     implicit_schema: str = ""
     stored_as_files: bool = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import NamingError
-from lineage_merge.naming.address import Address, canonical_hosts, parse, trimmed, without_parameters
+from lineage_merge.naming.address import Address, canonical_hosts, parse, trim, without_parameters
 from lineage_merge.naming.identifiers import join_name, split_name
 from lineage_merge.naming.jdbc import Connection
 from lineage_merge.naming.named import Defaults, Located, Named
@@ -215,7 +215,7 @@ class GlueDataCatalog:
         return address.scheme == "arn" and address.rest.lower().split(":")[1:2] == ["glue"]
 
     def canonical_namespace(self, address: Address) -> str:
-        return trimmed(":".join(["arn", *address.rest.lower().split(":")[:4]]))
+        return trim(":".join(["arn", *address.rest.lower().split(":")[:4]]))
 
     def locate(self, address: Address) -> Located:
         name = ":".join(address.rest.split(":")[4:])

@@ -21,7 +21,7 @@ from lineage_merge.infra.embedded.graph_store import GraphFolder
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.graph_files import default_graph_file
-from lineage_merge.infra.input_budget import limited
+from lineage_merge.infra.input_budget import limit_input
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.spark_errors import own_errors
 from lineage_merge.infra.storage import read_text, write_text
@@ -146,7 +146,7 @@ def _records(
     sources = configured_sources(config)
     limit = config.spark.distribute_above_mb << 20
     if spark is None:
-        with limited(limit):
+        with limit_input(limit):
             return read_all(_local_engine(), config, resolver, sources, on_progress).cache()
     listed = input_bytes(config) if limit else None
     if listed is not None and listed <= limit:

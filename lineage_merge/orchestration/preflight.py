@@ -13,9 +13,9 @@ def check_sources(config: Config) -> None:
 
     Raises `SourceError` or `ConfigError`.
     """
-    for source, settings in registry.configured(config):
+    for source, settings in registry.list_configured(config):
         source.preflight(settings)
-    for topic in broker_check.configured(config):
+    for topic in broker_check.list_topics(config):
         broker_check.check(topic)
 
 

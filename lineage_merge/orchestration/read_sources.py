@@ -10,13 +10,13 @@ from lineage_merge.config import Config
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.infra.input_budget import limited
+from lineage_merge.infra.input_budget import limit_input
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.catalog_filter import filter_referenced
 from lineage_merge.merge.report import Report
-from lineage_merge.merge.report_builder import complete_report, of_source
+from lineage_merge.merge.report_builder import assign_source, complete_report
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.model.records import Record
 from lineage_merge.sources import registry
@@ -44,23 +44,23 @@ def read_all(
             if source.is_catalog:
                 catalogs.append((source, read))
             else:
-                parts.append(of_source(read, source.key))
+                parts.append(assign_source(read, source.key))
     records = engine.union(parts).cache()
     for source, catalog in catalogs:
         listed = catalog.cache()
-        records = records.union(of_source(filter_referenced(listed, records), source.key)).cache()
+        records = records.union(assign_source(filter_referenced(listed, records), source.key)).cache()
     return records
 
 
 def configured_sources(config: Config) -> tuple[Source[Any], ...]:
     """Return the configured sources in reading order."""
-    return tuple(source.source for source in registry.configured(config))
+    return tuple(source.source for source in registry.list_configured(config))
 
 
 def input_bytes(config: Config) -> int | None:
     """Return the input size of all sources in bytes; None if it is unknown before reading."""
     total = 0
-    for source, settings in registry.configured(config):
+    for source, settings in registry.list_configured(config):
         size = source.size(settings)
         if size is None:
             return None
@@ -96,7 +96,7 @@ class _OneTask:
         # Everything that is read is needed until the end: garbage collection would take a tenth of the time.
         gc.disable()
         try:
-            with limited(self.max_bytes):
+            with limit_input(self.max_bytes):
                 # Plain tuples pickle faster.
                 by_kind: dict[type[Record], list[tuple[Any, ...]]] = defaultdict(list)
                 for record in read_all(LocalEngine(), self.config, self.resolver, self.sources).collect():
@@ -111,7 +111,7 @@ class _OneTask:
 def _for_executors(config: Config) -> Config:
     """Return the configuration with the secrets that only the driver's environment has."""
     sources = dict(config.sources)
-    for source, settings in registry.configured(config):
+    for source, settings in registry.list_configured(config):
         sources[source.key] = source.with_secrets(settings)
     return replace(config, sources=sources)
 
@@ -128,7 +128,7 @@ def merge(config: Config, on_progress: ProgressCallback = no_progress) -> LocalM
 
     Raises `SourceError`, and `InputTooLarge` for more than `spark.distribute_above_mb` of unpacked input.
     """
-    with limited(config.spark.distribute_above_mb << 20):
+    with limit_input(config.spark.distribute_above_mb << 20):
         resolver = dataset_resolver.from_config(config)
         records = read_all(LocalEngine(), config, resolver, configured_sources(config), on_progress).cache()
         on_progress("joining")

@@ -59,14 +59,14 @@ def print_summary(console: Console, report: "Report", written: str, *, everythin
         keys = ", ".join(report.empty_sources)
         warning = f"no lineage found in {keys}; with --strict, this is an error"
         table.add_row(Text("warning", style="bold yellow"), Text(warning, style="yellow"))
-    nodes = ", ".join(counted(number, label, f"{label}s") for label, number in report.nodes.items())
+    nodes = ", ".join(pluralize(number, label, f"{label}s") for label, number in report.nodes.items())
     edges = ", ".join(f"{number} {label}" for label, number in report.edges.items())
-    table.add_row("translated", f"{counted(sum(report.nodes.values()), 'vertex', 'vertices')}: {nodes}")
-    table.add_row("", f"{counted(sum(report.edges.values()), 'edge', 'edges')}: {edges}")
+    table.add_row("translated", f"{pluralize(sum(report.nodes.values()), 'vertex', 'vertices')}: {nodes}")
+    table.add_row("", f"{pluralize(sum(report.edges.values()), 'edge', 'edges')}: {edges}")
     if report.assumed:
-        table.add_row("assumed", f"{counted(report.assumed, 'edge', 'edges')} between columns")
+        table.add_row("assumed", f"{pluralize(report.assumed, 'edge', 'edges')} between columns")
     rules = ", ".join(map(str, report.joined_by))
-    joined = counted(report.datasets_joined, "dataset", "datasets")
+    joined = pluralize(report.datasets_joined, "dataset", "datasets")
     table.add_row("joined", Text(f"{joined}: {rules}" if rules else "nothing"))
     table.add_row("written", Text(written))
     if report.unmet:
@@ -100,7 +100,7 @@ def _print_kind(console: Console, report: "Report", kind: str, title: str, *, ev
     if not problems:
         return
     console.print(Text(f"\n{title}:", style="bold"))
-    lines = [problem_text(problem) for problem in problems] if everything else collapsed(problems)
+    lines = [problem_text(problem) for problem in problems] if everything else collapse_problems(problems)
     shown = lines if everything else lines[:_MAX_LISTED]
     for line in shown:
         console.print(Text(f"  {line}"), soft_wrap=True)
@@ -123,7 +123,7 @@ def print_dismissed(console: Console, dismissed: Sequence["Dismissed"], *, every
     if not dismissed:
         return
     hint = "" if everything else "; --all lists them"
-    number = counted(len(dismissed), "near miss is", "near misses are")
+    number = pluralize(len(dismissed), "near miss is", "near misses are")
     console.print(Text(f"\n{number} dismissed{hint}", style="bold"))
     for pair in dismissed if everything else ():
         console.print(Text(f"  written  {dataset_text(pair.written)}"), soft_wrap=True)
@@ -161,13 +161,15 @@ def near_miss_lines(near_misses: Sequence["NearMiss"], limit: int | None = None)
 
 def loaded_text(loaded: "LoadResult") -> str:
     """Return a line about the elements that a load wrote."""
-    elements = f"{counted(loaded.nodes, 'vertex', 'vertices')} and {counted(loaded.edges, 'edge', 'edges')}"
+    elements = (
+        f"{pluralize(loaded.nodes, 'vertex', 'vertices')} and {pluralize(loaded.edges, 'edge', 'edges')}"
+    )
     elements += f", {loaded.unchanged:,} unchanged"
     if loaded.retired_nodes or loaded.retired_edges:
-        retired = counted(loaded.retired_nodes, "vertex", "vertices")
-        elements += f", retired {retired} and {counted(loaded.retired_edges, 'edge', 'edges')}"
+        retired = pluralize(loaded.retired_nodes, "vertex", "vertices")
+        elements += f", retired {retired} and {pluralize(loaded.retired_edges, 'edge', 'edges')}"
     if loaded.moved:
-        elements += f", {counted(loaded.moved, 'dataset', 'datasets')} merged into canonical vertices"
+        elements += f", {pluralize(loaded.moved, 'dataset', 'datasets')} merged into canonical vertices"
     # Only said if there is a choice.
     how = {"bulk": "bulk load", "gremlin": "over Gremlin"}[loaded.mode] if loaded.mode_reason else ""
     how = f"{how}: {loaded.mode_reason}, " if how else ""
@@ -175,20 +177,20 @@ def loaded_text(loaded: "LoadResult") -> str:
         return f"nothing, it is a dry run; would write {elements} ({how}{loaded.seconds:.1f} s)"
     traffic = f"{loaded.elements_read:,} elements read"
     if loaded.mode != "folder":
-        traffic = f"{counted(loaded.all_requests, 'request', 'requests')}, {traffic}"
+        traffic = f"{pluralize(loaded.all_requests, 'request', 'requests')}, {traffic}"
     return f"{elements} ({how}{traffic}, {loaded.seconds:.1f} s)"
 
 
-def counted(number: int, one: str, many: str) -> str:
+def pluralize(number: int, one: str, many: str) -> str:
     """Return ``1 vertex``, ``2 vertices``."""
     return f"{number:,} {one if number == 1 else many}"
 
 
 def _read(what: str, number: int) -> str:
-    return counted(number, what.removesuffix("s"), what)
+    return pluralize(number, what.removesuffix("s"), what)
 
 
-def collapsed(problems: Iterable["Problem"]) -> list[str]:
+def collapse_problems(problems: Iterable["Problem"]) -> list[str]:
     """Return a line per problem, or per group with one message and one folder, schema or database.
 
     22 problems of ``/data/tpch/q01`` and so on are ``/data/tpch/q* (22)``.

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated
 
 from lineage_merge.graph_format.elements import subgraph, title_of_id
-from lineage_merge.model.counts import counted, listed_counts
+from lineage_merge.model.counts import format_count, format_counts
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.fields import (
     JSON_ONLY,
@@ -123,12 +123,12 @@ class AssertionsResult(RowsResult):
         """Yield the numbers of all tests by status, and the datasets without any."""
         # A test may check several datasets.
         statuses = {check.assertion.id: check.status or "without result" for check in self.found.checks}
-        counts = listed_counts(dict(sorted(Counter(statuses.values()).items())))
-        yield f"{counted(len(statuses), 'test')}{self.coverage}{f': {counts}' if counts else ''}"
+        counts = format_counts(dict(sorted(Counter(statuses.values()).items())))
+        yield f"{format_count(len(statuses), 'test')}{self.coverage}{f': {counts}' if counts else ''}"
         if unchecked := self.found.unchecked:
             titles = [dataset.title for dataset in unchecked[:_MOST_LISTED]]
             titles += [f"{len(unchecked) - len(titles):,} more"] if len(unchecked) > len(titles) else []
-            yield f"{counted(len(unchecked), 'dataset')} without tests: {', '.join(titles)}"
+            yield f"{format_count(len(unchecked), 'dataset')} without tests: {', '.join(titles)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from lineage_merge.graph_format.elements import Subgraph, Vertex
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.questions.fields import JSON_ONLY, Element, Shown, row_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.question import Question
 from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.traversal.lineage import completed, strongly_connected_components
+from lineage_merge.questions.traversal.lineage import complete_subgraph, strongly_connected_components
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def cycles(graph: LineageGraph, environment: str | None = None, dag: str | None 
         for edge in graph.edges_from(sorted(group_of), ["feeds"], dag)
         if group_of.get(edge.to_id) == group_of[edge.from_id]
     ]
-    return Cycles(groups, completed(graph, group_of, edges))
+    return Cycles(groups, complete_subgraph(graph, group_of, edges))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class CyclesResult(RowsResult):
         from lineage_merge.questions.formats.table import AnswerTable
 
         table = AnswerTable("cycle", "dataset", "feeds", "job")
-        leaving = grouped((edge.from_id, edge) for edge in self.graph.edges)
+        leaving = gather((edge.from_id, edge) for edge in self.graph.edges)
         for number, dataset in self.items:
             for edge in leaving[dataset.id]:
                 target = self.graph.vertices[edge.to_id]

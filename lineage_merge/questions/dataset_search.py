@@ -18,7 +18,7 @@ from lineage_merge.graph_format.elements import (
     values_of,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.model.elements import column_of, dataset_of, dotted
+from lineage_merge.model.elements import column_of, dataset_of, dot_path
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.backends.case_variants import case_variants
 from lineage_merge.questions.backends.in_memory import contains_text
@@ -35,7 +35,7 @@ from lineage_merge.questions.question import (
 )
 from lineage_merge.questions.result import Renderables, Result, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.traversal.lineage import completed
+from lineage_merge.questions.traversal.lineage import complete_subgraph
 
 # Of a job's newest run, or of a check's newest result. A warning is no failure.
 FAILED = ("failed", "error")
@@ -76,7 +76,7 @@ class DatasetRow(VertexRow):
 
     @property
     def column_names(self) -> str:
-        return ", ".join(dotted(column_of(column)) for column in self.tagged_columns)
+        return ", ".join(dot_path(column_of(column)) for column in self.tagged_columns)
 
     @property
     def failed(self) -> str:
@@ -229,7 +229,7 @@ class DatasetsQuestion(Question[DatasetsResult]):
             matching = [dataset for dataset in matching if not values_of(dataset, "owners")]
         datasets = {dataset.id: dataset for dataset in matching[: self.limit]}
         return FoundDatasets(
-            completed(graph, datasets, (), dag, columns=True) if self.columns else Subgraph(datasets),
+            complete_subgraph(graph, datasets, (), dag, columns=True) if self.columns else Subgraph(datasets),
             tuple(datasets.values()),
             {key: tuple(sorted(tagged_columns[key])) for key in datasets if key in tagged_columns},
             {key: failures[key] for key in datasets if key in failures},

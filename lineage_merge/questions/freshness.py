@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Annotated
 
 from lineage_merge.graph_format.elements import subgraph
-from lineage_merge.model.counts import counted, listed_counts
+from lineage_merge.model.counts import format_count, format_counts
 from lineage_merge.model.times import utc_time
 from lineage_merge.questions.fields import (
     JSON_ONLY,
@@ -160,7 +160,7 @@ class FreshnessResult(RowsResult):
 
     def summary(self) -> Iterator[str]:
         """Yield the numbers of all datasets by status, and what `current` stands for."""
-        yield f"{counted(len(self.assessed), 'dataset')}: {listed_counts(self.counts)}"
+        yield f"{format_count(len(self.assessed), 'dataset')}: {format_counts(self.counts)}"
         if any(dataset.status == "current" for dataset in self.datasets):
             yield f"current: {MEANINGS['current']} (freshness check, --older-than, policy)"
 

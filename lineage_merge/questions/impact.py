@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from lineage_merge.graph_format.elements import JOB, column_title, title_of_id
-from lineage_merge.model.counts import first_names
+from lineage_merge.model.counts import format_names
 from lineage_merge.model.elements import is_column_id
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.fields import (
@@ -141,7 +141,7 @@ def _test_row(test: AffectedTest) -> AffectedTestRow:
 
 def some_names(names: Sequence[str]) -> str:
     """Return the first names, and how many more there are; the JSON has all."""
-    return first_names(names, _MAX_NAMES)
+    return format_names(names, _MAX_NAMES)
 
 
 def _title(identifier: str) -> str:

@@ -14,7 +14,7 @@ from lineage_merge.questions.lineage import EdgeRow
 from lineage_merge.questions.question import Parameter, Question
 from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
-from lineage_merge.questions.traversal.lineage import completed, ends
+from lineage_merge.questions.traversal.lineage import complete_subgraph, ends
 
 
 class Layer(NamedTuple):
@@ -94,7 +94,7 @@ def check_layers(
         for edge in graph.edges_from(sorted({source for source, _ in broken}), ["feeds"], dag)
         if (edge.from_id, edge.to_id) in broken
     ]
-    subgraph = completed(graph, ends(edges), edges)
+    subgraph = complete_subgraph(graph, ends(edges), edges)
     breaches = tuple(
         LayerViolation(
             edge,

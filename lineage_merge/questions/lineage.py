@@ -15,7 +15,7 @@ from lineage_merge.questions.question import DATASET, DEPTH, DatasetName, Parame
 from lineage_merge.questions.result import Renderables, RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 from lineage_merge.questions.traversal.column_walk import column_edges, have_fields
-from lineage_merge.questions.traversal.lineage import Influences, completed, distances, lineage
+from lineage_merge.questions.traversal.lineage import Influences, complete_subgraph, distances, lineage
 
 COLUMNS = Parameter("include columns and column lineage", on=("command",))
 INFLUENCES = Parameter(
@@ -213,7 +213,7 @@ def all_paths(
     on_paths = _on_paths(graph, start, end, depth, dag)
     ids = {start.id, end.id}.union(*((edge.from_id, edge.to_id) for edge in on_paths))
     which: Influences | None = "within" if influences else None
-    return completed(graph, ids, on_paths, dag, columns=columns, influences=which)
+    return complete_subgraph(graph, ids, on_paths, dag, columns=columns, influences=which)
 
 
 def _on_paths(

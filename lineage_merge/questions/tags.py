@@ -56,7 +56,7 @@ def counts(propagated: PropagatedTags) -> list[TagCounts]:
     return [by_tag[tag] for tag in sorted(by_tag)]
 
 
-def selected(propagated: PropagatedTags, of: Vertex | None = None, *, own: bool = False) -> PropagatedTags:
+def select_tags(propagated: PropagatedTags, of: Vertex | None = None, *, own: bool = False) -> PropagatedTags:
     """Return the carriers and stops of a dataset and its columns, or of a column.
 
     `own`: without inherited tags.
@@ -224,7 +224,7 @@ class TagsQuestion(Question[TagsResult | TagCountsResult]):
         of = graph.dataset_or_column(self.name) if self.name else None
         tags = [self.tag] if self.tag else None
         propagated = propagate(graph.graph, tags, graph.config.propagation, graph.environment, graph.dag)
-        chosen = selected(propagated, of, own=self.own)
+        chosen = select_tags(propagated, of, own=self.own)
         note = "" if chosen.carriers or chosen.stops else self._empty_note(graph, of)
         if not (self.name or self.tag):
             return TagCountsResult(

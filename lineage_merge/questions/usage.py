@@ -7,7 +7,7 @@ from typing import Annotated
 
 from lineage_merge.graph_format.elements import COLUMN, Vertex, column_order, subgraph
 from lineage_merge.graph_format.schema import DATASET_LABELS, SEMANTIC_LABELS
-from lineage_merge.model.counts import counted, listed_counts
+from lineage_merge.model.counts import format_count, format_counts
 from lineage_merge.model.times import duration_text, utc_date
 from lineage_merge.questions.fields import (
     NOT_FOR_TOOLS,
@@ -111,12 +111,12 @@ class UsageResult(RowsResult):
                 if (verdict := usage.verdict(self.unused_for)).status == "unknown"
             }
             why = f" ({', '.join(sorted(reasons))})" if reasons else ""
-            yield f"in {duration_text(self.unused_for)}: {listed_counts(self.counts)}{why}"
+            yield f"in {duration_text(self.unused_for)}: {format_counts(self.counts)}{why}"
             if fix := lookback_fix(self.assessed, self.unused_for):
                 yield fix
         elif not self.start and (observed := [usage for usage in self.assessed if usage.is_observed]):
             number = sum(not usage.is_read for usage in observed)
-            yield f"not read in the observed time: {number} of {counted(len(observed), 'dataset')}"
+            yield f"not read in the observed time: {number} of {format_count(len(observed), 'dataset')}"
 
 
 def _observed(usage: Usage) -> str:

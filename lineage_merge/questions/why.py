@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Annotated
 
 from lineage_merge.graph_format.elements import Vertex, subgraph
-from lineage_merge.model.counts import counted
+from lineage_merge.model.counts import format_count
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.questions.fields import (
     JSON_ONLY,
@@ -255,15 +255,17 @@ def _find_changes(
 
 def _checked_text(counts: Mapping[str, int]) -> str:
     """Return the numbers of what was checked, and of what has no known run or result."""
-    datasets = f"{counted(counts['datasets'], 'dataset')} up to distance {counts['max_distance']}"
+    datasets = f"{format_count(counts['datasets'], 'dataset')} up to distance {counts['max_distance']}"
     parts = (
         datasets + _without(counts["datasets_without_known_update"], "a known update"),
-        counted(counts["jobs"], "job") + _without(counts["jobs_without_known_run"], "a known run"),
-        counted(counts["tests"], "test"),
-        counted(counts["freshness_checks"], "freshness check"),
+        format_count(counts["jobs"], "job") + _without(counts["jobs_without_known_run"], "a known run"),
+        format_count(counts["tests"], "test"),
+        format_count(counts["freshness_checks"], "freshness check"),
     )
     missing = counts["assertions_without_result"]
-    return ", ".join(parts) + (f"; {counted(missing, 'test or check')} without a result" if missing else "")
+    return ", ".join(parts) + (
+        f"; {format_count(missing, 'test or check')} without a result" if missing else ""
+    )
 
 
 def _without(number: int, noun: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import uvicorn
 
-from lineage_merge.infra.http_connections import limited, protocol
+from lineage_merge.infra.http_connections import limit_requests, protocol
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import make_folder, sync_folder
 from lineage_merge.model.errors import ConfigError, SourceError
@@ -71,7 +71,7 @@ async def _serve(
     receiver = Receiver(settings, spline, openlineage, RequestBodies(settings.max_bytes), on_progress)
     server = _Server(
         uvicorn.Config(
-            limited(application(receiver), settings.most_connections),
+            limit_requests(application(receiver), settings.most_connections),
             # Stubs want a class, but uvicorn only calls it.
             http=protocol(settings.most_connections, settings.head_seconds),  # type: ignore[arg-type]
             lifespan="off",

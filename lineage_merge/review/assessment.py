@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from lineage_merge.graph_format.elements import Edge, Vertex, title_of_id
 from lineage_merge.graph_format.schema import SETS
-from lineage_merge.model.counts import first_names
+from lineage_merge.model.counts import format_names
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.naming.dbt import JOB_TYPE, project_of, unique_id_of
 from lineage_merge.questions.backends.in_memory import InMemory
@@ -133,7 +133,7 @@ def _assess(
 
 
 def _note_on_graph(unmerged: Set[str]) -> str:
-    names = first_names(sorted(map(title_of_id, unmerged)), _MAX_SHOWN)
+    names = format_names(sorted(map(title_of_id, unmerged)), _MAX_SHOWN)
     return (
         f"the graph does not have {names}: of their readers, only those in the project are known."
         " Fix: merge the project first, with the same environment and namespace"

@@ -14,8 +14,8 @@ from lineage_merge.graph_format.elements import (
     title_of_id,
     vertex_of_row,
 )
-from lineage_merge.infra.batches import grouped
-from lineage_merge.model.elements import column_of, dataset_of, dotted, encode
+from lineage_merge.infra.batches import gather
+from lineage_merge.model.elements import column_of, dataset_of, dot_path, encode
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.traversal.effects import Change
@@ -165,7 +165,7 @@ def _written(
     vertices: Iterable[Vertex], owned: Iterable[Edge], own: Sequence[Edge]
 ) -> Iterator[tuple[str, WrittenDataset]]:
     columns = {vertex.id: vertex for vertex in vertices if vertex.label == COLUMN}
-    of_dataset = grouped((edge.from_id, columns[edge.to_id]) for edge in owned if edge.to_id in columns)
+    of_dataset = gather((edge.from_id, columns[edge.to_id]) for edge in owned if edge.to_id in columns)
     for dataset in sorted({edge.to_id for edge in own if edge.label == "feeds"}):
         feeds, flows, influences = (
             [edge for edge in own if edge.label == label and dataset_of(edge.to_id) == dataset]
@@ -201,7 +201,7 @@ def _inputs(flows: Iterable[Edge]) -> Iterator[tuple[str, ColumnInput]]:
 def _influences(edges: Iterable[Edge]) -> Mapping[str, Set[str]]:
     influences: dict[str, set[str]] = {}
     for edge in edges:
-        title = f"{title_of_id(dataset_of(edge.from_id))}#{fold(dotted(column_of(edge.from_id)))}"
+        title = f"{title_of_id(dataset_of(edge.from_id))}#{fold(dot_path(column_of(edge.from_id)))}"
         for kind in str(edge.properties.get("transformation", "")).split(","):
             influences.setdefault(kind.strip(), set()).add(title)
     return influences

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.review.clauses import FILTER, GROUPING, JOIN, ComparableQuery, QueryClause
 from lineage_merge.review.findings import Finding, Severity, Subject
@@ -67,7 +67,7 @@ def altered_expressions(
     return altered
 
 
-def moved(before: ComparableQuery, after: ComparableQuery) -> ClauseDifference:
+def find_moved_clauses(before: ComparableQuery, after: ComparableQuery) -> ClauseDifference:
     """Return clauses that apply to other sources of the query than before.
 
     Nothing if the queries read different sources: these differences are others.
@@ -120,7 +120,7 @@ def _unmatched(
         is_open = was == now or not was or not now
         return is_open or was.lstrip("^") not in after.sources or now.lstrip("^") not in before.sources
 
-    candidates = grouped((_key(clause), clause) for clause in sorted((new - old).elements()))
+    candidates = gather((_key(clause), clause) for clause in sorted((new - old).elements()))
     removed: list[QueryClause] = []
     for clause in sorted((old - new).elements()):
         alike = candidates.get(_key(clause), [])

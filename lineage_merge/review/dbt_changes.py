@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from lineage_merge.graph_format.elements import title_of_id
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.review.comparison import compare_columns
 from lineage_merge.review.dbt_queries import (
@@ -171,7 +171,7 @@ def _renamed_entries(before: DbtVersion, after: DbtVersion) -> dict[str, str]:
         return (node.kind, f"#{node.code.source_digest}") if node.code.source_digest else None
 
     unmatched = (unique_id for unique_id in added if unique_id not in renamed.values())
-    candidates = grouped((key, unique_id) for unique_id in unmatched if (key := content(1, unique_id)))
+    candidates = gather((key, unique_id) for unique_id in unmatched if (key := content(1, unique_id)))
     for unique_id in removed:
         key = None if unique_id in renamed else content(0, unique_id)
         if key and len(others := candidates.get(key, [])) == 1:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage_merge.infra import storage
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.model.graph_walks import reachable
@@ -155,9 +155,9 @@ def _needed(base: _Json, head: _Json) -> set[str]:
     )
     changed = {identifier for identifier in {*old, *new} if old.get(identifier) != new.get(identifier)}
     links = {*_stated(old), *_mapped(base), *_stated(new), *_mapped(head)}
-    tests = grouped((child, parent) for child, parent in links if child.startswith("test."))
-    parents = grouped((child, parent) for child, parent in links if child not in tests)
-    children = grouped((parent, child) for child, parent in links if child not in tests)
+    tests = gather((child, parent) for child, parent in links if child.startswith("test."))
+    parents = gather((child, parent) for child, parent in links if child not in tests)
+    children = gather((parent, child) for child, parent in links if child not in tests)
     # A changed test changes what it checks.
     changed |= {parent for identifier in changed for parent in tests.get(identifier, ())}
     units = [as_mapping(document.get(_UNIT_TESTS)) for document in documents]

@@ -8,7 +8,7 @@ from sqlglot.errors import SqlglotError
 
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.graph_format.elements import title_of_id
-from lineage_merge.model.elements import FIELD, dotted
+from lineage_merge.model.elements import FIELD, dot_path
 from lineage_merge.review import comparison
 from lineage_merge.review.clauses import ComparableQuery, query_of
 from lineage_merge.review.comparison import ColumnInput, Columns
@@ -95,7 +95,7 @@ class DbtEntry:
                 flow.target_column.partition(FIELD)[0],
                 ColumnInput(
                     self.renamed.get(flow.source, flow.source),
-                    dotted(fold(flow.column)),
+                    dot_path(fold(flow.column)),
                     tuple(int(step) for step in flow.transformations),
                     without_qualifiers(flow.expression),
                 ),
@@ -109,7 +109,7 @@ class DbtEntry:
         used: dict[str, set[str]] = {}
         for influence in self.version.lineage(self.node).influences:
             source = short(self.renamed.get(influence.source, influence.source))
-            name = f"{source}#{dotted(fold(influence.column))}"
+            name = f"{source}#{dot_path(fold(influence.column))}"
             for kind in influence.kinds:
                 used.setdefault(kind.value, set()).add(name)
         return used
@@ -143,7 +143,7 @@ def query_findings(old: DbtEntry, new: DbtEntry, of_columns: Sequence[Finding]) 
     findings += (subject.clause(*altered) for altered in comparison.altered_influences(*used, changed))
     findings += _expressions(subject, old, new, {finding.column.lower() for finding in of_columns})
     if not findings and not of_columns:
-        moved = comparison.moved(old.query, new.query)
+        moved = comparison.find_moved_clauses(old.query, new.query)
         findings = [subject.clause(kind, *texts) for kind, texts in moved.items()]
     if not findings and not of_columns and old.query.rest != new.query.rest:
         message = "the SQL differs; its columns, filters and joins do not"

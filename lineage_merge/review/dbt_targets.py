@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from lineage_merge.model.counts import first_names
+from lineage_merge.model.counts import format_names
 from lineage_merge.review.dbt_versions import BuiltRelation, DbtFile
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 
@@ -39,7 +39,7 @@ def with_places_of_base(base: DbtFile, head: DbtFile) -> tuple[DbtFile, list[str
         return head, []
     moved = [f"{was} (base) is {now} (head)" for was, now in sorted(places.items()) if was != now]
     note = (
-        f"the manifests are of different targets: {first_names(moved, _MAX_SHOWN)}. The head is compared as"
+        f"the manifests are of different targets: {format_names(moved, _MAX_SHOWN)}. The head is compared as"
         " if it were of the target of the base."
         " Fix: compile both for one target, such as dbt compile --target prod"
     )

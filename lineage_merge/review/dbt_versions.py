@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Element, Problem
@@ -127,7 +127,7 @@ def changed_entries(before: Manifest, after: Manifest) -> ChangedEntries:
         if tests[0] != tests[1]:
             changed |= {check for test in tests if test for check in test.checks}
     children = readers_of(before, after)
-    parents = grouped((child, parent) for parent, readers in children.items() for child in readers)
+    parents = gather((child, parent) for parent, readers in children.items() for child in readers)
     affected = reachable(changed, children)
     return ChangedEntries(changed, affected, reachable(affected, parents))
 

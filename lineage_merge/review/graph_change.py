@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from lineage_merge.graph_format.elements import Edge, Vertex
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.questions.graph import LineageGraph
 
 _LABELS = ("feeds", "feeds_column", "has_column")
@@ -61,4 +61,4 @@ def graph_change(
 def _edges(edges: Iterable[Edge], id_of: Callable[[str], str]) -> dict[EdgeKey, list[Edge]]:
     compared = (edge for edge in edges if edge.label in _LABELS)
     moved = (replace(edge, from_id=id_of(edge.from_id), to_id=id_of(edge.to_id)) for edge in compared)
-    return grouped((EdgeKey(edge.label, edge.from_id, edge.to_id), edge) for edge in moved)
+    return gather((EdgeKey(edge.label, edge.from_id, edge.to_id), edge) for edge in moved)

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph, title_of_id
-from lineage_merge.model.counts import counted, first_names
+from lineage_merge.model.counts import format_count, format_names
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.version import __version__
 from lineage_merge.questions.fields import row_as_json
@@ -150,7 +150,7 @@ def _reach(result: ReviewResult) -> str:
     numbers["test"] = len({test.vertex.id for assessed in result.findings for test in assessed.tests})
     numbers["DAG"] = len({dag for assessed in result.findings for dag in assessed.dags})
     nouns = ("dataset", "exposure", "test", "DAG")
-    shown = [counted(numbers[noun], noun) for noun in nouns if numbers[noun]]
+    shown = [format_count(numbers[noun], noun) for noun in nouns if numbers[noun]]
     return f" · affected: {', '.join(shown)}"
 
 
@@ -213,7 +213,7 @@ def _in_table(text: str) -> str:
 
 
 def _names(names: Iterable[str]) -> str:
-    return first_names([*map(code, dict.fromkeys(names))], _MAX_NAMES)
+    return format_names([*map(code, dict.fromkeys(names))], _MAX_NAMES)
 
 
 def _one_line(text: str) -> str:

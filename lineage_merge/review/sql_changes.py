@@ -12,7 +12,7 @@ from lineage_merge.column_lineage.scripts.syntax import Unload
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.graph_format.elements import column_title, title_of_id
-from lineage_merge.model.elements import column_of, dataset_of, dotted
+from lineage_merge.model.elements import column_of, dataset_of, dot_path
 from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.review import comparison
 from lineage_merge.review.clauses import ComparableQuery, query_of
@@ -88,7 +88,7 @@ def _edge_findings(change: SqlChange) -> Iterator[Finding]:
 def _of_edge(edge: EdgeKey, kind: str, message: str, **fields: Any) -> Finding:
     is_column = edge.label == "feeds_column"
     dataset = dataset_of(edge.target) if is_column else edge.target
-    column = dotted(column_of(edge.target)) if is_column else ""
+    column = dot_path(column_of(edge.target)) if is_column else ""
     subject = Subject(title_of_id(dataset), edge.target, dataset)
     return subject.finding(kind, message, column=column, edge=edge, **fields)
 
@@ -170,7 +170,7 @@ def _clause_findings(change: SqlChange) -> Iterator[Finding]:
         changed = comparison.difference(*queries)
         expressions = comparison.altered_expressions(*queries)
         if not changed and not expressions:
-            changed = comparison.moved(*queries)
+            changed = comparison.find_moved_clauses(*queries)
         for kind, (removed, added) in changed.items():
             yield subject.clause(kind, removed, added)
         for expression, was, now in expressions:

@@ -17,7 +17,7 @@ from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.review.git import GitChanges, contents, files_at
 from lineage_merge.sources.sql import files
 from lineage_merge.sources.sql.files import SqlText
-from lineage_merge.sources.sql.reader import parsed, reader_of, schema_of
+from lineage_merge.sources.sql.reader import parse_files, reader_of, schema_of
 from lineage_merge.sources.sql.settings import SqlFiles
 from lineage_merge.sources.sql.translator import job_key, translate
 
@@ -88,7 +88,7 @@ class SqlTexts:
         # Shared by all versions: unchanged files are not read again.
         self._readers = [reader_of(setting, folders.names) for setting in folders.settings]
         for at, setting in enumerate(folders.settings):
-            for script in parsed(files.read(_find(setting.path).items()), setting):
+            for script in parse_files(files.read(_find(setting.path).items()), setting):
                 self.now[at, script.name] = script
 
     def version(
@@ -130,7 +130,7 @@ class SqlTexts:
                     continue
                 if path in changed:
                     text = SqlText(name, files.decode(texts.get(path, b"")))
-                    earlier_files.files[at, name] = parsed([text], folder)[0]
+                    earlier_files.files[at, name] = parse_files([text], folder)[0]
                     earlier_files.changed[at, name] = path
                 elif (at, name) in self.now:
                     earlier_files.files[at, name] = self.now[at, name]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import SourceError
@@ -176,7 +176,7 @@ class SourceDiscovery:
 
         `namespaces`: those of projects by platform, and of "" the given one.
         """
-        locations = [located(location, folder) for location in source_input.locations]
+        locations = [locate_from(location, folder) for location in source_input.locations]
         if self.is_list:
             return [{source_input.key: location, **source_input.settings} for location in locations]
         if not locations:
@@ -205,7 +205,7 @@ def locations_with(
     `rest` are the files that no source owns. Folders are read with all that is below them, so one is named
     in place of its only file, or of several folders, only if nothing else is below it.
     """
-    by_folder = grouped((folder_of(file.location), file) for file in rest if is_text(file))
+    by_folder = gather((folder_of(file.location), file) for file in rest if is_text(file))
     texts = Counter(folder_of(file.location) for file in files if is_text(file))
     whole: set[str] = set()
     locations: set[str] = set()
@@ -246,7 +246,7 @@ def _matching(has_documents: Callable[[StoredFile], bool], files: Iterable[Store
     return matching
 
 
-def located(location: str, folder: Path | None) -> str:
+def locate_from(location: str, folder: Path | None) -> str:
     """Return a location as a configuration file in `folder` has it; None: unchanged.
 
     A local path below the folder becomes relative, another one absolute.

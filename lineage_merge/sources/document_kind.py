@@ -51,19 +51,19 @@ def _kinds() -> tuple[Kind, ...]:
     return (*(kind for source in SOURCES for kind in source.kinds), GRAPH)
 
 
-def of_document(document: object) -> Kind | None:
+def recognize_document(document: object) -> Kind | None:
     """Return the kind of a JSON document by its top-level keys; None if it is unknown."""
     kind = next((kind for kind in _kinds() if kind.recognizes(document)), None)
     if kind is None and isinstance(document, list) and document and isinstance(document[0], dict):
-        return of_document(document[0])
+        return recognize_document(document[0])
     return kind
 
 
-def of_bytes(content: bytes) -> Kind | None:
+def recognize_bytes(content: bytes) -> Kind | None:
     """Return the kind of a file by its first bytes, which may end anywhere; None if it is unknown."""
     if not content.strip():
         return EMPTY
-    return binary_kind(content) or of_text(content.decode("utf-8", errors="replace"))
+    return binary_kind(content) or recognize_text(content.decode("utf-8", errors="replace"))
 
 
 def binary_kind(content: bytes) -> Kind | None:
@@ -86,7 +86,7 @@ def _is_utf_16(content: bytes) -> bool:
     return pairs > 0 and max(zeros) > _MIN_ZEROS * pairs and min(zeros) < pairs // 10 + 1
 
 
-def of_text(text: str) -> Kind | None:
+def recognize_text(text: str) -> Kind | None:
     """Return the kind of a text, or of its beginning; None if it is unknown."""
     start = text.removeprefix("\ufeff").lstrip()
     if not start:
@@ -94,7 +94,7 @@ def of_text(text: str) -> Kind | None:
     is_json = start[0] in "{["
     if is_json:
         try:
-            return of_document(json.loads(start))
+            return recognize_document(json.loads(start))
         except (ValueError, RecursionError):
             if kind := _of_lines(start):
                 return kind
@@ -110,7 +110,7 @@ def of_text(text: str) -> Kind | None:
 def _of_lines(text: str) -> Kind | None:
     for line in text.split("\n", _MAX_LINES)[:_MAX_LINES]:
         try:
-            kind = of_document(json.loads(line))
+            kind = recognize_document(json.loads(line))
         except (ValueError, RecursionError):
             continue
         if kind:

@@ -58,7 +58,9 @@ def recognize(parts: Iterable[Slice]) -> Kind | None:
     For messages about files without any document of the expected kind.
     """
     locations = sorted({part.location for part in parts})[:_RECOGNIZED_FILES]
-    kinds = [document_kind.of_bytes(read_beginning(location, _RECOGNIZED_BYTES)) for location in locations]
+    kinds = [
+        document_kind.recognize_bytes(read_beginning(location, _RECOGNIZED_BYTES)) for location in locations
+    ]
     known = [kind for kind in kinds if kind is not None]
     return next((kind for kind in known if kind is not document_kind.EMPTY), known[0] if known else None)
 
@@ -122,7 +124,7 @@ def _beginning(lines: list[bytes]) -> bytes:
     return b"".join(islice(lines, _TESTED_LINES))[:_RECOGNIZED_BYTES]
 
 
-def numbered(part: Slice) -> Iterator[tuple[str, bytes]]:
+def number_lines(part: Slice) -> Iterator[tuple[str, bytes]]:
     """Yield the lines of a slice, each with its location for messages."""
     for block in blocks(part):
         yield from block.located()
@@ -132,7 +134,7 @@ def first_lines(file: StoredFile) -> Iterator[tuple[str, bytes]]:
     """Yield numbered lines, enough to find documents in a log that begins with other lines."""
     is_packed = file.location.endswith(".gz")
     part = Slice(file.location, 0, file.size if is_packed else min(file.size, _TESTED_BYTES))
-    return islice(numbered(part), _TESTED_LINES)
+    return islice(number_lines(part), _TESTED_LINES)
 
 
 def until_damage(documents: Iterable[Found]) -> Iterator[Found | Problem]:

@@ -56,7 +56,7 @@ class LineSource(Source[Settings]):
 
     def elements(self, part: Slice) -> Iterator[Element]:
         """Yield the elements of the lines of a slice."""
-        for location, line in line_files.numbered(part):
+        for location, line in line_files.number_lines(part):
             yield from self.translate(line.decode("utf-8", errors="replace"), location)
 
     def inspect(self, part: Slice) -> tuple[bool, Problem | None]:

@@ -33,7 +33,7 @@ class Configured(NamedTuple):
     settings: Any
 
 
-def configured(config: "Config") -> Iterator[Configured]:
+def list_configured(config: "Config") -> Iterator[Configured]:
     """Yield the configured sources in reading order."""
     for source in SOURCES:
         settings = config.sources.get(source.key)

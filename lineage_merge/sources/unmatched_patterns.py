@@ -42,11 +42,11 @@ class Existing(NamedTuple):
 
 def problems(patterns: Patterns, names: Rows[Names]) -> list[Problem]:
     """Return a notice for each pattern that matches none of the names."""
-    missing = unmatched(patterns, names)
+    missing = find_unmatched(patterns, names)
     return notices(patterns, missing, existing(names)) if missing else []
 
 
-def unmatched(patterns: Patterns, names: Rows[Names]) -> list[str]:
+def find_unmatched(patterns: Patterns, names: Rows[Names]) -> list[str]:
     """Return the globs that match none of the names."""
     if not patterns.globs:
         return []

@@ -7,7 +7,7 @@ from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.column_lineage.value_graph import Node
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.dataset_resolver import DatasetResolver
-from lineage_merge.model.elements import Reference, dotted, path_of
+from lineage_merge.model.elements import Reference, dot_path, path_of
 from lineage_merge.model.graph_walks import parts_first
 from lineage_merge.sources.spline.columns.attributes import Attributes
 from lineage_merge.sources.spline.columns.documents import PlanColumns
@@ -171,7 +171,7 @@ class _OriginReader:
     def _name(self, node: Node) -> str:
         fields = self._attributes.graph.columns.get(node, ())
         if self._attributes.graph.whole(node) != node and fields:
-            return redact_sql(dotted(fields[0].column))
+            return redact_sql(dot_path(fields[0].column))
         attribute = self._plan.attributes.get(node) or self._plan.attributes.get(node.rpartition(">")[2])
         return redact_sql(str((attribute or {}).get("name") or node.rpartition("/")[2]))
 
@@ -181,7 +181,7 @@ class _OriginReader:
             reference = self._tables.get(source.name, source)
             name = self._names.resolve(reference).name
             shown = path_of(name) if name and not reference.namespace else redact(reference.name)
-            origins.append(Origin(redact_sql(dotted(column)), "", shown))
+            origins.append(Origin(redact_sql(dot_path(column)), "", shown))
         return tuple(origins)
 
 

@@ -88,7 +88,7 @@ def _document(
     target, output = write.target, write.columns
     operation = _write(target)
     document = reader.document(write.query, output, operation, job, session.version, plan_id)
-    columns, repeated = numbered(str(attribute.get("name")) for attribute in output)
+    columns, repeated = number_names(str(attribute.get("name")) for attribute in output)
     # The target table has its own column names, matched by position.
     if target.columns:
         _rename(document, target.columns)
@@ -129,7 +129,7 @@ def _referring(element: Element, tables: Mapping[str, Reference]) -> Element:
     return replace(element, **changed)
 
 
-def numbered(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def number_names(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Make names unique without case; also return those that were changed.
 
     ``a, A, b`` are ``a, A_2, b``: the graph compares column names without case.

@@ -74,7 +74,7 @@ def resolve(merge: dict[str, Any]) -> Any:
     """The configuration of a step of a group without tasks before it."""
     task = SimpleNamespace(get_flat_relatives=lambda upstream: [])
     context = {"ti": SimpleNamespace(), "dag_run": SimpleNamespace(dag_id="sales")}
-    with settings.resolved(merge, task, context, here=False) as found:
+    with settings.resolve_settings(merge, task, context, here=False) as found:
         return found.config
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.model.elements import FeedsColumn, Influences, dotted
+from lineage_merge.model.elements import FeedsColumn, Influences, dot_path
 from lineage_merge.spark_capture import Captured
 
 # (source column, target column, transformations, expression)
@@ -49,8 +49,8 @@ def flows_of(captured: Captured) -> set[Flow]:
     """The column edges that were captured."""
     return {
         (
-            f"{_short(each.source.name)}.{dotted(each.source_column)}",
-            dotted(each.target_column),
+            f"{_short(each.source.name)}.{dot_path(each.source_column)}",
+            dot_path(each.target_column),
             ",".join(each.transformations),
             each.expression,
         )
@@ -62,7 +62,7 @@ def flows_of(captured: Captured) -> set[Flow]:
 def influences_of(captured: Captured) -> set[str]:
     """What decides on rows."""
     return {
-        f"{_short(each.source.name)}.{dotted(each.source_column)} {','.join(each.transformations)}"
+        f"{_short(each.source.name)}.{dot_path(each.source_column)} {','.join(each.transformations)}"
         for each in captured.elements()
         if isinstance(each, Influences)
     }

@@ -312,7 +312,7 @@ def messages(file: Path) -> tuple[int, list[str]]:
         configured_endpoint.endpoint(config.gremlin)
         preflight.check_sources(config)
         found: list[Any] = []
-        for source, settings in registry.configured(config):
+        for source, settings in registry.list_configured(config):
             source.size(settings)
             found += source.read(LocalEngine(), config, from_config(config)).collect()
     except ConfigError as error:

@@ -42,7 +42,7 @@ def test_rows_of_several_parts_are_grouped_by_key(
 ) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
     to_buckets = partial(on_spark.keyed_buckets, itemgetter(0), PARTITIONS)
-    grouping = partial(on_spark.grouped, summed, memory_mb)
+    grouping = partial(on_spark.apply_by_key, summed, memory_mb)
 
     moved = partitions(to_buckets(ROWS[:1234]), to_buckets(ROWS[1234:]))
 

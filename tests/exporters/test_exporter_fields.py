@@ -94,9 +94,9 @@ def test_the_paths_are_those_of_datahubs_own_sources() -> None:
 def test_openlineage_has_nested_fields_and_dotted_names(graph: InMemory) -> None:
     pytest.importorskip("openlineage.client")
     from lineage_merge.exporters.graph_batches import jobs, read_schemas
-    from lineage_merge.exporters.openlineage.facets import column_lineage, ends, of_dataset
+    from lineage_merge.exporters.openlineage.facets import column_lineage, ends, make_dataset_facets
 
-    facets: dict[str, Any] = of_dataset(read_schemas(graph, [at("crm")])[at("crm")])
+    facets: dict[str, Any] = make_dataset_facets(read_schemas(graph, [at("crm")])[at("crm")])
     customer, items = facets["schema"].fields
     assert (customer.name, [each.name for each in customer.fields]) == ("customer", ["address"])
     assert [(each.name, each.type) for each in customer.fields[0].fields] == [("city", "string")]

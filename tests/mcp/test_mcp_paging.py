@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage_merge.mcp.models import PartRow, Writer
-from lineage_merge.mcp.paging import DEFAULT_SIZE, MIN_SIZE, Found, compact, fingerprint, fitted, page
+from lineage_merge.mcp.paging import DEFAULT_SIZE, MIN_SIZE, Found, compact, fingerprint, fit, page
 from lineage_merge.mcp.untrusted_text import LONG, SHORT, escape
 from lineage_merge.mcp.untrusted_text import text as readable
 from lineage_merge.model.errors import QueryError
@@ -134,7 +134,7 @@ fields = texts | st.integers() | st.lists(texts, max_size=40) | st.dictionaries(
 
 @given(st.dictionaries(names, fields, max_size=16), st.integers(1_600, 10_000))
 def test_rows_fit_any_size(values: dict[str, Any], size: int) -> None:
-    found = fitted(values, size)
+    found = fit(values, size)
     assert len(compact(found)) <= size
     assert found == values or found["cut"] is True
 

@@ -14,7 +14,7 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.merge.join import merge
 from lineage_merge.merge.report import MAX_EXAMPLES, Report
-from lineage_merge.merge.report_builder import of_source, report
+from lineage_merge.merge.report_builder import assign_source, report
 from lineage_merge.merge.source_completeness import assess, why_not_retired
 from lineage_merge.model.elements import (
     Alias,
@@ -40,7 +40,7 @@ MANY = 2 * MAX_EXAMPLES
 
 def reported(engine: Engine, **by_source: Iterable[Element]) -> Report:
     found = engine.union(
-        [of_source(engine.rows(KNOWN.records(each), 2), key) for key, each in by_source.items()]
+        [assign_source(engine.rows(KNOWN.records(each), 2), key) for key, each in by_source.items()]
     ).cache()
     return report(found, merge(found, "dev", "dag"))
 

@@ -11,7 +11,7 @@ import pytest
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.orchestration.init import discovery
 from lineage_merge.orchestration.init.discovery import search
-from lineage_merge.sources.discovery import SourceInput, located
+from lineage_merge.sources.discovery import SourceInput, locate_from
 
 # A file of each source whose files are recognized by their lines.
 CAPTURED = {
@@ -250,7 +250,7 @@ def test_locations_below_the_file_are_relative(folder: Path) -> None:
     (folder / "link").symlink_to("/usr")
 
     assert [
-        located(each, Path())
+        locate_from(each, Path())
         for each in ("./a/../b", str(folder / "c"), "link/d", "/elsewhere/e", "../f", "s3://bucket/g")
     ] == ["b", "c", "link/d", "/elsewhere/e", str(folder.parent / "f"), "s3://bucket/g"]
-    assert json.dumps(located("a", None)) == '"a"'
+    assert json.dumps(locate_from("a", None)) == '"a"'

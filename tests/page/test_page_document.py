@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lineage_merge.exporters.page import Options, render, selection
 from lineage_merge.exporters.page.data import page_data
-from lineage_merge.exporters.page.document import embedded
+from lineage_merge.exporters.page.document import escape_json
 from lineage_merge.graph_format.elements import Vertex, subgraph
 from lineage_merge.model.errors import ConfigError, NotFound
 from lineage_merge.questions.backends.in_memory import InMemory
@@ -133,7 +133,7 @@ def test_rendering_is_independent_of_order() -> None:
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_embedded_data_round_trips(data: object) -> None:
-    text = embedded(data)
+    text = escape_json(data)
     assert json.loads(text) == data
     assert not set(text) & set("<>&\u2028\u2029")
     text.encode()

@@ -10,11 +10,11 @@ from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph
 from lineage_merge.model.elements import DatasetName, dataset_id
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.formats.conversions import as_json, json_text
-from lineage_merge.questions.formats.diagrams import dot, escaped, mermaid
+from lineage_merge.questions.formats.diagrams import dot, escape, mermaid
 from lineage_merge.questions.formats.graphml import graphml
 from lineage_merge.questions.formats.tree import tree
 from lineage_merge.questions.lineage import all_paths
-from lineage_merge.questions.traversal.lineage import completed, lineage
+from lineage_merge.questions.traversal.lineage import complete_subgraph, lineage
 from tests.lineage_made import at, col, pipeline
 
 HOSTILE = [
@@ -149,7 +149,7 @@ def test_mermaid_has_one_statement_per_line_with_any_name(name: str) -> None:
     ],
 )
 def test_mermaid_escapes_only_special_characters(text: str, written: str) -> None:
-    assert escaped(text) == written
+    assert escape(text) == written
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -269,7 +269,7 @@ def test_a_tree_of_datasets_lists_columns_with_their_sources(graph: InMemory) ->
 
 
 def test_without_roots_a_tree_starts_at_sources_and_cycles(graph: InMemory) -> None:
-    everything = completed(
+    everything = complete_subgraph(
         graph, graph.ids(["table"], "dev"), graph.edges_from([at("x"), at("y")], ["feeds"])
     )
     assert drawn(everything).splitlines() == [

@@ -12,7 +12,7 @@ import pytest
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, subgraph
 from lineage_merge.query import Lineage
 from lineage_merge.questions.formats.layered_layout import Link, Place, Size, layers, layout
-from lineage_merge.questions.formats.svg import MAX_BOXES, MAX_COLUMNS, fitted, svg, text_width
+from lineage_merge.questions.formats.svg import MAX_BOXES, MAX_COLUMNS, fit_text, svg, text_width
 from tests.command_line import in_process
 from tests.fuzz.test_hostile_names import NAMES
 from tests.history.scripted_month import scripted_month
@@ -167,13 +167,13 @@ def test_lines_go_from_left_to_right_except_those_that_close_a_cycle() -> None:
 
 @pytest.mark.parametrize("text", ["customer_orders_by_region_and_day", "W" * 20, "销售数据" * 6])
 def test_a_long_name_is_shortened_in_the_middle(text: str) -> None:
-    shown = fitted(text, 120, 13, bold=True)
+    shown = fit_text(text, 120, 13, bold=True)
     head, _, tail = shown.partition("…")
     assert text.startswith(head)
     assert text.endswith(tail)
     assert len(tail) > len(head)
     assert text_width(shown, 13, bold=True) <= 120
-    assert fitted("orders", 120, 13) == "orders"
+    assert fit_text("orders", 120, 13) == "orders"
 
 
 def test_differences_of_moments_are_marked(tmp_path: Path) -> None:

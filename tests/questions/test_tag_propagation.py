@@ -7,7 +7,7 @@ import pytest
 
 from lineage_merge.config import Cleared, Propagation
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.tags import TagCounts, counts, paths, selected
+from lineage_merge.questions.tags import TagCounts, counts, paths, select_tags
 from lineage_merge.questions.traversal.tag_propagation import PropagatedTags, propagate
 from tests.lineage_made import BACKENDS, MadeLineage, at, col
 
@@ -174,12 +174,12 @@ def test_a_stop_is_not_reported_where_the_tag_arrives_by_another_path(graph: Lin
 def test_the_tags_of_a_dataset_are_those_of_its_columns(graph: LineageGraph) -> None:
     found = propagate(graph, None, {}, "dev")
     (dataset,) = graph.vertices([at("d")])
-    of_d = selected(found, dataset)
+    of_d = select_tags(found, dataset)
     assert {(each.tag, short(each.id)) for each in of_d.carriers} == {("gold", "d#who"), ("pii", "d#who")}
     (column,) = graph.vertices([col("a", "email")])
-    of_a = selected(found, column)
+    of_a = select_tags(found, column)
     assert [short(each.id) for each in of_a.carriers] == ["a#email"]
-    assert selected(found, column, own=True).carriers == ()
+    assert select_tags(found, column, own=True).carriers == ()
     graph_of_a = paths(found, of_a.carriers)
     assert {short(each) for each in graph_of_a.vertices} == {"in#email", "a#email"}
 

@@ -75,8 +75,8 @@ def test_its_files_are_told_apart_from_those_of_the_agent(folder: Path, data: Pa
     listener, agent = CAPTURE.discovery(), SPLINE.discovery()
     assert (listener.has_documents(own), agent.has_documents(own)) == (True, False)
     assert (listener.has_documents(other), agent.has_documents(other)) == (False, True)
-    assert document_kind.of_bytes(file.read_bytes()) is LINES
-    assert document_kind.of_bytes(file.read_bytes()[:200]) is LINES
+    assert document_kind.recognize_bytes(file.read_bytes()) is LINES
+    assert document_kind.recognize_bytes(file.read_bytes()[:200]) is LINES
 
 
 def test_doctor_reads_a_message(folder: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.sources.dbt.settings import CATALOG, MANIFEST
-from lineage_merge.sources.document_kind import of_bytes
+from lineage_merge.sources.document_kind import recognize_bytes
 from lineage_merge.sources.hive.settings import LINEAGE
 from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.openlineage.settings import EVENTS
@@ -45,7 +45,7 @@ def test_the_beginning_of_each_capture_is_recognized(
     files = sorted(data.glob(pattern))
 
     assert files
-    assert {str(file): of_bytes(beginning(file, limit)) for file in files} == dict.fromkeys(
+    assert {str(file): recognize_bytes(beginning(file, limit)) for file in files} == dict.fromkeys(
         map(str, files), kind
     )
 
@@ -53,7 +53,7 @@ def test_the_beginning_of_each_capture_is_recognized(
 def test_hives_logs_are_recognized(data: Path) -> None:
     files = sorted(data.glob("hive/*.log"))
 
-    assert [of_bytes(beginning(file, LIMITS[0])) for file in files] == [LINEAGE] * 2
+    assert [recognize_bytes(beginning(file, LIMITS[0])) for file in files] == [LINEAGE] * 2
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_hives_logs_are_recognized(data: Path) -> None:
     ],
 )
 def test_other_files_are_recognized(content: bytes, name: str) -> None:
-    kind = of_bytes(content)
+    kind = recognize_bytes(content)
 
     assert kind is not None
     assert kind.name == name
@@ -98,7 +98,7 @@ def test_other_files_are_recognized(content: bytes, name: str) -> None:
     ],
 )
 def test_other_texts_have_no_kind(content: bytes) -> None:
-    assert of_bytes(content) is None
+    assert recognize_bytes(content) is None
 
 
 def test_damaged_documents_raise_no_error(data: Path) -> None:
@@ -110,5 +110,5 @@ def test_damaged_documents_raise_no_error(data: Path) -> None:
     ]
 
     for number in range(3000):
-        kind = of_bytes(damaged(rng, contents[number % len(contents)]))
+        kind = recognize_bytes(damaged(rng, contents[number % len(contents)]))
         assert kind is None or isinstance(kind, Kind)

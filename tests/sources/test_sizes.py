@@ -16,7 +16,7 @@ from lineage_merge.infra.storage import list_files
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.registry import SOURCES, configured
+from lineage_merge.sources.registry import SOURCES, list_configured
 from lineage_merge.sources.source import Source
 from lineage_merge.sources.spline import arango_queries
 from tests.arango_fixtures import ArangoServer
@@ -33,7 +33,7 @@ def parsed(**sources: Any) -> Config:
 
 def size(**sources: Any) -> int | None:
     """Return the size of the only source of a configuration."""
-    ((source, settings),) = configured(parsed(**sources))
+    ((source, settings),) = list_configured(parsed(**sources))
     found: int | None = source.size(settings)
     return found
 
@@ -51,7 +51,7 @@ def outcome(call: Callable[[], object]) -> tuple[type[SourceError], str]:
 def read(**sources: Any) -> None:
     """Read the only source of a configuration."""
     found = parsed(**sources)
-    ((source, _),) = configured(found)
+    ((source, _),) = list_configured(found)
     source.read(LocalEngine(), found, from_config(found)).collect()
 
 

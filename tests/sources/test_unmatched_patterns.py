@@ -22,7 +22,7 @@ def notices(settings: dict[str, Any]) -> set[tuple[str, str]]:
     """Return (field, message) of the notices of reading all sources."""
     config = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **settings})
     found: list[Any] = []
-    for source, _ in registry.configured(config):
+    for source, _ in registry.list_configured(config):
         found += source.read(LocalEngine(), config, from_config(config)).collect()
     return {(field, message) for kind, _, field, message in problems_of(found) if kind == "notice"}
 

@@ -99,4 +99,4 @@ def test_a_log_with_some_invalid_bytes_is_text(tmp_path: Path) -> None:
     file = tmp_path / "spark.log"
     file.write_bytes(b"\0" * 900 + b"INFO Gr\xfc\xdfe\n" + b"INFO started\n" * 3)
 
-    assert len([*line_files.numbered(Slice(str(file), 0, 1000))]) == 4
+    assert len([*line_files.number_lines(Slice(str(file), 0, 1000))]) == 4

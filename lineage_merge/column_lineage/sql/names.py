@@ -18,7 +18,7 @@ from lineage_merge.column_lineage.table_parts import (
     part_of_name,
     part_of_path,
 )
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 
 Parts = tuple[str, ...]
 
@@ -107,7 +107,7 @@ class TableNames:
 
 
 def _representatives(whole: Mapping[str, Parts], built: Container[str]) -> dict[str, str]:
-    by_name = grouped((whole[unique_id], unique_id) for unique_id in sorted(whole))
+    by_name = gather((whole[unique_id], unique_id) for unique_id in sorted(whole))
     same = {unique_id: unique_id for unique_id in whole}
     for parts, unique_ids in by_name.items():
         of_jobs = [identifier for identifier in unique_ids if identifier in built]

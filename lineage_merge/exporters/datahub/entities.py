@@ -24,7 +24,7 @@ from lineage_merge.exporters.datahub.fields import (
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.graph_batches import DatasetLineage, DatasetSchema, Flow, JobLineage
 from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.naming.dbt import unique_id_of
 from lineage_merge.questions.traversal.last_updates import LastUpdate
@@ -268,7 +268,7 @@ def _schema(names: Names, schema: DatasetSchema, paths: FieldPaths) -> classes.S
 def _upstreams(
     names: Names, vertex: Vertex, flow: Flow, columns: Mapping[str, Vertex]
 ) -> list[classes.UpstreamClass]:
-    feeds = grouped((feed.from_id, feed) for feed in flow.feeds)
+    feeds = gather((feed.from_id, feed) for feed in flow.feeds)
     deciding: dict[str, set[str]] = defaultdict(set)
     for influence in flow.influences:
         if influence.from_id in columns:

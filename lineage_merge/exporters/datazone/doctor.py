@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lineage_merge.exporters.datazone.client import open_domain
-from lineage_merge.model.counts import counted
+from lineage_merge.model.counts import format_count
 from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, LineageMergeError
 from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, warning
 
@@ -24,7 +24,7 @@ def examine(settings: Mapping[str, Any]) -> Iterator[Diagnosis]:
         with open_domain(name, settings.get("region")) as domain:
             if jobs := domain.failed_jobs(datetime.now(UTC) - timedelta(days=_DAYS)):
                 shown = ", ".join(sorted(set(jobs))[:_SHOWN_JOBS])
-                events = counted(len(jobs), "event")
+                events = format_count(len(jobs), "event")
                 problem = f"{name}: {events} of the last {_DAYS} days could not be processed: {shown}"
                 yield warning(
                     DATAZONE, problem, f"aws datazone list-lineage-events --domain-identifier {name}"

@@ -48,10 +48,16 @@ from lineage_merge.exporters.graph_batches import (
     jobs,
     read_schemas,
 )
-from lineage_merge.exporters.openlineage.facets import PRODUCER, column_lineage, ends, moment, of_dataset
+from lineage_merge.exporters.openlineage.facets import (
+    PRODUCER,
+    column_lineage,
+    ends,
+    make_dataset_facets,
+    moment,
+)
 from lineage_merge.graph_format.elements import Vertex, name_parts, title_of_id
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.infra.batches import batched, grouped
+from lineage_merge.infra.batches import batched, gather
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.times import utc_moment
 from lineage_merge.questions.graph import LineageGraph
@@ -93,7 +99,7 @@ def _events_of_job(
 ) -> Iterator[Event]:
     name = f"{job.dag}.{job.key.job_type}.{job.key.name}"
     namespace = export.settings.get("namespace") or job.environment
-    groups = grouped((flow.sources, flow) for flow in job.flows)
+    groups = gather((flow.sources, flow) for flow in job.flows)
 
     def event(flows: Sequence[Flow], named: Job, parent: parent_run.ParentRunFacet | None = None) -> Event:
         sources = sorted({source for flow in flows for source in flow.sources})
@@ -199,7 +205,7 @@ def _output(flow: Flow, known: Mapping[str, DatasetSchema], columns: Mapping[str
 
 
 def _facets(identifier: str, known: Mapping[str, DatasetSchema]) -> dict[str, Any]:
-    return dict(of_dataset(known[identifier])) if identifier in known else {}
+    return dict(make_dataset_facets(known[identifier])) if identifier in known else {}
 
 
 _OVERWRITTEN = lifecycle_state_change_dataset.LifecycleStateChangeDatasetFacet(
@@ -234,7 +240,7 @@ def _change_events(export: Export, before: LineageGraph) -> Iterator[Event | Dat
     for identifier, schema in sorted(read_schemas(export.graph, changes.datasets).items()):
         named = name_parts(identifier)[1:]
         if named not in shown:
-            yield _dataset_event(named, of_dataset(schema), now)
+            yield _dataset_event(named, make_dataset_facets(schema), now)
     if changes.removed_datasets:
         # Environments are no part of names: the dataset of another one may have the same.
         existing = {name_parts(identifier)[1:] for identifier in export.graph.ids(list(DATASET_LABELS))}
@@ -279,7 +285,7 @@ def check_events(export: Export) -> Iterator[RunEvent]:
                 namespace,
                 name,
                 inputFacets={"dataQualityAssertions": facet},
-                facets=dict(of_dataset(checked.schema)),
+                facets=dict(make_dataset_facets(checked.schema)),
             )
             yield RunEvent(
                 run=Run(_run_id(dataset.id, dag, job_type, at, *([number] if number else ()))),

@@ -36,7 +36,7 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s<>\"{}|\\^`]+")
 _ALIAS = re.compile(r"(?P<namespace>[^|]+)\|(?P<name>.+) \([^()]*\)")
 
 
-def of_dataset(schema: DatasetSchema) -> dict[str, DatasetFacet]:
+def make_dataset_facets(schema: DatasetSchema) -> dict[str, DatasetFacet]:
     """Return schema, type, description, other names, address, owners and tags, as far as they are known."""
     vertex = schema.dataset
     kind, subtype = _KINDS.get(vertex.label, (vertex.label.upper(), None))

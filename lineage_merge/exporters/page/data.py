@@ -38,7 +38,7 @@ from lineage_merge.graph_format.elements import (
     name_parts,
     title_of_id,
 )
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.model.elements import dataset_of, structures_of
@@ -195,7 +195,7 @@ def near_miss(miss: NearMiss | Dismissed) -> dict[str, Any]:
 
 def _columns(graph: Subgraph) -> dict[str, list[Vertex]]:
     vertices = graph.vertices
-    held = grouped((dataset_of(vertex.id), vertex) for vertex in vertices.values() if vertex.label == COLUMN)
+    held = gather((dataset_of(vertex.id), vertex) for vertex in vertices.values() if vertex.label == COLUMN)
     return {
         dataset: sorted(columns, key=partial(column_order, vertices))
         for dataset, columns in held.items()

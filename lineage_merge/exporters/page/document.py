@@ -103,7 +103,7 @@ def document(data: Mapping[str, Any]) -> str:
         "policy": _policy(script, style),
         "title": html.escape(str(data["title"])),
         "style": f"<style>{style}</style>",
-        "data": f'<script type="application/json" id="data">{embedded(data)}</script>',
+        "data": f'<script type="application/json" id="data">{escape_json(data)}</script>',
         "script": f"<script>{script}</script>",
     }
     return _PLACE.sub(lambda place: parts[place[1]], text("page.html"))
@@ -115,7 +115,7 @@ def _script(names: tuple[str, ...]) -> str:
     return str(jsmin(_STRICT + "".join(text(name).removeprefix(_STRICT) for name in names))) + "\n"
 
 
-def embedded(data: object) -> str:
+def escape_json(data: object) -> str:
     """Return JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return _ESCAPED.sub(lambda character: f"\\u{ord(character[0]):04x}", text)

@@ -19,7 +19,7 @@ from itertools import chain
 from typing import Any
 
 from lineage_merge.exporters.page.data import page_data, safe, safe_id
-from lineage_merge.exporters.page.selection import limited
+from lineage_merge.exporters.page.selection import limit_datasets
 from lineage_merge.graph_format.elements import COLUMN, Subgraph, Vertex, subgraph
 from lineage_merge.infra.redaction import redact_sql
 from lineage_merge.model.elements import dataset_of
@@ -92,7 +92,7 @@ def _shown(change: GraphChange, starts: set[str], added: Sequence[Vertex]) -> Su
     ends = {end for edge in change.edges for end in (edge.from_id, edge.to_id)}
     inputs = graph.vertices(sorted((ends | {dataset_of(end) for end in ends}) - ids))
     owned = graph.edges_to([vertex.id for vertex in inputs], ["has_column"])
-    elements = limited([*vertices, *added, *inputs], "use another format")
+    elements = limit_datasets([*vertices, *added, *inputs], "use another format")
     return subgraph(elements, chain(edges, owned, change.edges))
 
 

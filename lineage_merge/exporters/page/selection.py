@@ -26,7 +26,7 @@ def entire_graph(graph: LineageGraph, environment: str | None = None, dag: str |
     """
     vertices: list[Vertex] = []
     edges: list[Edge] = []
-    for element in limited(graph.everything(environment, dag, LABELS_WITH_TESTS)):
+    for element in limit_datasets(graph.everything(environment, dag, LABELS_WITH_TESTS)):
         if isinstance(element, Vertex):
             vertices.append(element)
         else:
@@ -56,7 +56,7 @@ def neighborhood(
     ]
     vertices = {vertex.id: vertex for side in sides for vertex in side.vertices.values()}
     edges = [edge for side in sides for edge in side.edges]
-    datasets = [vertex.id for vertex in limited(vertices.values()) if vertex.is_dataset]
+    datasets = [vertex.id for vertex in limit_datasets(vertices.values()) if vertex.is_dataset]
     written = graph.edges_to(datasets, ["writes"], dag)
     checks = graph.edges_to(vertices, ["checks"], dag)
     tests = graph.vertices({check.from_id for check in checks})
@@ -81,7 +81,7 @@ def within(graph: Subgraph, limit: Limit) -> Subgraph:
     return subgraph((graph.vertices[identifier] for identifier in inside | tests), graph.edges)
 
 
-def limited(elements: Iterable[Element], fix: str = _FIX) -> Iterator[Element]:
+def limit_datasets(elements: Iterable[Element], fix: str = _FIX) -> Iterator[Element]:
     """Yield elements. Raises `ConfigError` if they have more datasets than the maximum of a page."""
     datasets = 0
     for element in elements:

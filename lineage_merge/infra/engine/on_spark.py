@@ -142,7 +142,7 @@ class SparkRows(Rows[T]):
         number = self._engine.shuffle_partitions
         buckets = self.map_partitions(partial(keyed_buckets, key, number))
         return _moved(buckets, number).map_partitions(
-            partial(grouped, function, self._engine.worker_memory_mb)
+            partial(apply_by_key, function, self._engine.worker_memory_mb)
         )
 
     def combine(
@@ -251,7 +251,7 @@ def rows_of(batches: Iterable[bytes]) -> Iterator[Any]:
     return (row for _, row in _pairs(batches))
 
 
-def grouped(
+def apply_by_key(
     function: Callable[[Any, list[T]], Iterable[U]], memory_mb: int, batches: Iterable[bytes]
 ) -> Iterator[U]:
     """Group pickled rows and call a function per key; spills to disk above a memory limit."""

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.schema import RUN_LABELS, Row
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.element_rows import dataset_of, dataset_of_end, job_of
@@ -312,7 +312,7 @@ def _unread_target(scope: PruneScope, edge: Compared) -> Iterable[tuple[str, _Fa
 def _decide_dataset(
     scope: PruneScope, identifier: str, facts: list[tuple[str, _Fact]]
 ) -> Iterator[UnmatchedEdge | str]:
-    by_kind = grouped((fact.kind, fact) for _, fact in facts)
+    by_kind = gather((fact.kind, fact) for _, fact in facts)
     retained, affected = ({fact.id for fact in by_kind[kind]} for kind in ("retained", "affected"))
     is_unmatched = any(fact.id == identifier for fact in by_kind["unmatched"])
     is_deleted = is_unmatched and (scope.everything or bool(affected))

@@ -181,7 +181,7 @@ def settings_of(
     """Return the parts of a configuration that decide names. `jobs`: of each dataset."""
     namespaces: list[NamespaceSetting] = []
     types_of_rules: set[str] = set()
-    for source, parsed in registry.configured(config):
+    for source, parsed in registry.list_configured(config):
         namespaces += source.namespaces(parsed)
         if source.has_raw_uris:
             types_of_rules.update(source.job_types)

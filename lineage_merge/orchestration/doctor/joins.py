@@ -30,7 +30,7 @@ LATE = skipped(JOINS, f"reading the sources takes longer than {SECONDS:.0f} s; {
 
 def examine(config: Config) -> Iterator[Diagnosis]:
     """Merge the sources without loading them, and report notices, joins, near misses and expectations."""
-    if not [*registry.configured(config)]:
+    if not [*registry.list_configured(config)]:
         return
     reason = _why_skipped(config)
     report = None
@@ -55,7 +55,7 @@ def _why_skipped(config: Config) -> str:
     limit = config.spark.distribute_above_mb
     if not limit:
         return "spark.distribute_above_mb is 0"
-    if any(broker_check.configured(config)):
+    if any(broker_check.list_topics(config)):
         return "a Kafka topic is not read by doctor"
     try:
         listed = input_bytes(config)

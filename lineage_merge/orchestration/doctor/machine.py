@@ -46,7 +46,9 @@ def _sql(config: Config) -> Diagnosis:
     installed = _version("sqlglot")
     if installed:
         return ok(SQL, f"sqlglot {installed}")
-    missing = [source.without_sqlglot for source, _ in registry.configured(config) if source.without_sqlglot]
+    missing = [
+        source.without_sqlglot for source, _ in registry.list_configured(config) if source.without_sqlglot
+    ]
     if not missing:
         return skipped(SQL, "not needed by these sources")
     message = f"sqlglot is not installed: {', '.join(missing)}"
@@ -82,8 +84,8 @@ def examine_aws(config: Config) -> Iterator[Diagnosis]:
 
 def needs_aws(config: Config) -> bool:
     """Whether any part of the configuration needs AWS credentials."""
-    sources = list(registry.configured(config))
-    topics = list(broker_check.configured(config))
+    sources = list(registry.list_configured(config))
+    topics = list(broker_check.list_topics(config))
     files = [file for source in sources for file in source.source.files(source.settings)]
     files += [topic.landing for topic in topics]
     return (

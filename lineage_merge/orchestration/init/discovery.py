@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.storage import StoredFile, is_s3, list_files, read_beginning
 from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.sources import document_kind
@@ -73,10 +73,10 @@ def _list_unused(files: Iterable[StoredFile]) -> Iterator[str]:
     """Yield notes about documents of a kind that a source declares, by the beginnings of some files."""
     kinds = {id(kind) for source in SOURCES for kind in source.kinds}
     notes = []
-    for in_folder in grouped((folder_of(file.location), file) for file in files if is_text(file)).values():
+    for in_folder in gather((folder_of(file.location), file) for file in files if is_text(file)).values():
         for file in in_folder[:_TESTED_FILES]:
             with suppress(SourceError):
-                kind = document_kind.of_bytes(read_beginning(file.location, _TESTED_BYTES))
+                kind = document_kind.recognize_bytes(read_beginning(file.location, _TESTED_BYTES))
                 if kind and id(kind) in kinds:
                     notes.append(f"{file.location}: not used: {kind}")
     yield from notes[:_UNUSED_SHOWN]

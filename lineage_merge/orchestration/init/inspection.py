@@ -9,7 +9,7 @@ from typing import Any
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.infra.input_budget import limited
+from lineage_merge.infra.input_budget import limit_input
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.storage import StoredFile, find_files
 from lineage_merge.merge import dataset_resolver
@@ -21,7 +21,7 @@ from lineage_merge.model.records import JobRecord, ProblemRecord, Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.init.discovery import Inputs
 from lineage_merge.orchestration.init.findings import Findings, JobFindings, ObservedJob
-from lineage_merge.orchestration.init.remedies import explained, no_lineage, option_fix
+from lineage_merge.orchestration.init.remedies import explain_errors, no_lineage, option_fix
 from lineage_merge.orchestration.read_sources import configured_sources, read_all
 from lineage_merge.sources import line_files, registry
 from lineage_merge.sources.discovery import ProjectFindings
@@ -58,7 +58,7 @@ def inspect(inputs: Inputs, on_progress: ProgressCallback = no_progress) -> Find
         if discovery.line_key or source.key not in inputs:
             continue
         for location in inputs[source.key].locations:
-            with explained(source, inputs[source.key], location):
+            with explain_errors(source, inputs[source.key], location):
                 if discovery.describes_projects:
                     on_progress(f"reading {location}")
                     projects.append(discovery.project(location))
@@ -77,15 +77,15 @@ def _jobs(inputs: Inputs, on_progress: ProgressCallback) -> JobFindings:
         return JobFindings()
     config = CONFIGURATION.parse({**_SCOPE, **settings})
     size = 0
-    for source, parsed in registry.configured(config):
+    for source, parsed in registry.list_configured(config):
         on_progress(f"reading {source.name}")
-        with explained(source, inputs[source.key], " ".join(inputs[source.key].locations)):
+        with explain_errors(source, inputs[source.key], " ".join(inputs[source.key].locations)):
             source.preflight(parsed)
             size += source.size(parsed) or 0
     limit = config.spark.distribute_above_mb << 20
     if size <= limit:
         try:
-            with limited(limit):
+            with limit_input(limit):
                 jobs = _read_all(config, on_progress)
         except InputTooLarge:
             pass
@@ -112,7 +112,7 @@ def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
         catalogs=plain.catalogs,
         versions={
             source.key: discovery.version(settings)
-            for source, settings in registry.configured(config)
+            for source, settings in registry.list_configured(config)
             if (discovery := source.discovery()).has_version
         },
     )
@@ -155,7 +155,7 @@ def sample(config: Config, max_bytes: int, read_all: ReadAll) -> JobFindings:
     """Return what a part of the sources contains, at most about `max_bytes` of each."""
     samples = [
         _of_source(config, source, settings, max_bytes, read_all)
-        for source, settings in registry.configured(config)
+        for source, settings in registry.list_configured(config)
     ]
     return JobFindings(
         jobs=tuple(job for sample in samples for job in sample.jobs),
@@ -176,7 +176,7 @@ def _of_source(
     files = _newest_files(source.files(settings), max_bytes)
     reduced = replace(config, sources={source.key: replace(settings, **{discovery.line_key: files})})
     try:
-        with limited(max_bytes):
+        with limit_input(max_bytes):
             return read_all(reduced) if files else JobFindings()
     except InputTooLarge:
         return JobFindings()

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.orchestration.init import warehouse
 from lineage_merge.orchestration.init.discovery import Inputs
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.warehouse import Choice, DefaultSchema
-from lineage_merge.sources.discovery import ProjectFindings, located
+from lineage_merge.sources.discovery import ProjectFindings, locate_from
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.source import Source
 
@@ -124,7 +124,7 @@ def with_namespaces(proposal: Proposal, findings: Findings, choices: Sequence[Ch
     projects = tuple(
         project._replace(choice=choice) for project, choice in zip(proposal.projects, choices, strict=True)
     )
-    by_namespace = grouped((project.choice.namespace, project.findings) for project in projects)
+    by_namespace = gather((project.choice.namespace, project.findings) for project in projects)
     schemas = {
         namespace: warehouse.default_schema(namespace, within, findings.jobs)
         for namespace, within in by_namespace.items()
@@ -152,8 +152,8 @@ def _choice(project: ProjectFindings, findings: Findings, namespace: str) -> Cho
 
 def _entry(project: Project, folder: Path | None) -> dict[str, str]:
     findings = project.findings
-    entry = {project.key: located(findings.location, folder), "namespace": project.choice.namespace}
-    entry |= {key: located(location, folder) for key, location in findings.beside.items()}
+    entry = {project.key: locate_from(findings.location, folder), "namespace": project.choice.namespace}
+    entry |= {key: locate_from(location, folder) for key, location in findings.beside.items()}
     return entry | ({"target": project.target} if project.target else {})
 
 

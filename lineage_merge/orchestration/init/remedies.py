@@ -30,7 +30,7 @@ def option_fix(source: Source[Any], key: str = "") -> str:
 
 
 @contextmanager
-def explained(source: Source[Any], source_input: SourceInput, location: str) -> Iterator[None]:
+def explain_errors(source: Source[Any], source_input: SourceInput, location: str) -> Iterator[None]:
     """Append a remedy to the errors of reading a location of an input; "": it has none."""
     try:
         yield

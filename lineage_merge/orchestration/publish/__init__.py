@@ -54,7 +54,7 @@ def publish(
         raise ConfigError("", f"--glue-version: must be one of {known}, not {glue_version}")
     if not storage.is_s3(prefix) or not prefix.partition("://")[2].strip("/"):
         raise ConfigError("", f"--s3: must be s3://bucket/prefix, not {prefix}")
-    version = wheel_files.installed().version
+    version = wheel_files.find_installed_package().version
     with TemporaryDirectory(prefix="lineage-merge-") as work:
         own = wheel_files.build(Path(work))
         files = [SCRIPT, own]

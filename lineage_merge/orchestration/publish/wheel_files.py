@@ -28,7 +28,7 @@ _EXCLUDED = ("__pycache__", ".pyc")
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
-def installed() -> Distribution:
+def find_installed_package() -> Distribution:
     """Return the installed package. Raises `LineageMergeError` if it is only on the path."""
     try:
         return distribution(NAME)
@@ -38,7 +38,7 @@ def installed() -> Distribution:
 
 def build(folder: Path) -> Path:
     """Write the wheel to `folder`; return its path."""
-    distribution = installed()
+    distribution = find_installed_package()
     stem = f"{_PACKAGE}-{distribution.version}"
     written: list[tuple[str, str, int]] = []
     wheel = folder / f"{stem}-py3-none-any.whl"
@@ -103,7 +103,7 @@ _LAST_LINES = 3
 
 def requirement() -> str:
     """Return this package as a requirement: ``lineage-merge[columns]==0.1.0``."""
-    return f"{NAME}[{EXTRA}]=={installed().version}"
+    return f"{NAME}[{EXTRA}]=={find_installed_package().version}"
 
 
 def modules() -> list[str]:
@@ -112,7 +112,7 @@ def modules() -> list[str]:
     A comma ends an entry, so versions are not ranges: ``sqlglot==30.*``.
     """
     constraints = [_CONSTRAINTS.strip()]
-    for line in installed().requires or ():
+    for line in find_installed_package().requires or ():
         if f"extra == '{EXTRA}'" in line.replace('"', "'"):
             parts = re.match(r"([A-Za-z0-9._-]+)[^;]*?>=(\d+)", line)
             constraints += [f"{parts[1]}=={parts[2]}.*"] if parts else []

@@ -70,7 +70,9 @@ class GremlinGraph:
         self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> list[Vertex]:
         """See `LineageGraph`."""
-        return [_vertex(row) for row in self._execute(lambda g: named(g, text, labels, environment, dag))]
+        return [
+            _vertex(row) for row in self._execute(lambda g: find_named(g, text, labels, environment, dag))
+        ]
 
     def search(
         self,
@@ -81,7 +83,7 @@ class GremlinGraph:
         limit: int | None = None,
     ) -> list[Vertex]:
         """See `LineageGraph`."""
-        ids = sorted(self._execute(lambda g: searched(g, text, labels, environment, dag)))
+        ids = sorted(self._execute(lambda g: search_names(g, text, labels, environment, dag)))
         return sorted(self.vertices(ids[:limit]), key=lambda vertex: vertex.id)
 
     def with_value(
@@ -117,7 +119,7 @@ class GremlinGraph:
         return {
             identifier
             for batch in _batches(ids)
-            for identifier in self._execute(lambda g: reached(g, batch, labels, direction, depth, dag))  # noqa: B023
+            for identifier in self._execute(lambda g: reach(g, batch, labels, direction, depth, dag))  # noqa: B023
         }
 
     def edges_below(
@@ -139,7 +141,9 @@ class GremlinGraph:
         tags: Sequence[str] | None = None,
     ) -> list[Vertex]:
         """See `LineageGraph`."""
-        return [_vertex(row) for row in self._execute(lambda g: tagged(g, labels, environment, dag, tags))]
+        return [
+            _vertex(row) for row in self._execute(lambda g: find_tagged(g, labels, environment, dag, tags))
+        ]
 
     def feeds_without_columns(self, ids: Iterable[str], dag: str | None = None) -> list[Edge]:
         """See `LineageGraph`."""
@@ -154,7 +158,7 @@ class GremlinGraph:
         return {
             identifier
             for label in labels  # one response per label, because there are many columns
-            for identifier in self._execute(lambda g: of_graph(g, [label], environment, dag).id_())  # noqa: B023
+            for identifier in self._execute(lambda g: select_vertices(g, [label], environment, dag).id_())  # noqa: B023
         }
 
     def pairs(
@@ -203,19 +207,19 @@ def environments(g: GraphTraversalSource) -> GraphTraversal:
     return g.V().has_label("job", "merge_run").values("environment").dedup()
 
 
-def named(
+def find_named(
     g: GraphTraversalSource, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> GraphTraversal:
     """Return the vertices with this short or full name, or this id."""
     names = [__.has(key, text) for key in NAMES]
-    return project_vertices(of_graph(g, labels, environment, dag).or_(__.has_id(text), *names))
+    return project_vertices(select_vertices(g, labels, environment, dag).or_(__.has_id(text), *names))
 
 
-def searched(
+def search_names(
     g: GraphTraversalSource, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> GraphTraversal:
     """Return the ids of vertices whose names contain a text."""
-    all_of_them = of_graph(g, labels, environment, dag)
+    all_of_them = select_vertices(g, labels, environment, dag)
     if not text:
         return all_of_them.id_()
     holding = [__.has(key, TextP.containing(variant)) for key in SEARCHED for variant in case_variants(text)]
@@ -231,7 +235,7 @@ def with_value(
     dag: str | None,
 ) -> GraphTraversal:
     """Return the ids of vertices with one of these values of a property."""
-    return of_graph(g, labels, environment, dag).has(key, P.within(list(values))).id_()
+    return select_vertices(g, labels, environment, dag).has(key, P.within(list(values))).id_()
 
 
 def edges_at(
@@ -254,7 +258,7 @@ def edges_below(
     return project_edges(_of_dag(walk.dedup().out_e(*labels, *ends), dag))
 
 
-def tagged(
+def find_tagged(
     g: GraphTraversalSource,
     labels: Sequence[str],
     environment: str | None,
@@ -263,7 +267,7 @@ def tagged(
 ) -> GraphTraversal:
     """Return the vertices with one of these tags (None: any), with all properties."""
     values = () if tags is None else (P.within(list(tags)),)
-    return project_vertices(of_graph(g, labels, environment, dag).has("tags", *values))
+    return project_vertices(select_vertices(g, labels, environment, dag).has("tags", *values))
 
 
 def feeds_without_columns(g: GraphTraversalSource, ids: Sequence[str], dag: str | None) -> GraphTraversal:
@@ -288,7 +292,7 @@ def pairs_from(
     return edges.project("from", "to").by(__.out_v().id_()).by(__.in_v().id_())
 
 
-def reached(
+def reach(
     g: GraphTraversalSource,
     ids: Sequence[str],
     labels: Sequence[str],
@@ -307,17 +311,17 @@ def reached(
 
 def without_consumer(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
     """Return the ids of written datasets that feed no other dataset."""
-    written = of_graph(g, DATASET_LABELS, environment, None).where(_of_dag(__.in_e("writes"), dag))
+    written = select_vertices(g, DATASET_LABELS, environment, None).where(_of_dag(__.in_e("writes"), dag))
     return written.as_("dataset").not_(__.out("feeds").where(P.neq("dataset"))).id_()
 
 
 def without_producer(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
     """Return the ids of datasets that are read, but neither fed nor written."""
-    read = of_graph(g, DATASET_LABELS, environment, None).where(_of_dag(__.out_e("feeds"), dag))
+    read = select_vertices(g, DATASET_LABELS, environment, None).where(_of_dag(__.out_e("feeds"), dag))
     return read.not_(__.in_e("feeds", "writes")).id_()
 
 
-def of_graph(
+def select_vertices(
     g: GraphTraversalSource, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> GraphTraversal:
     """Return the vertices with these labels, of an environment, and with a DAG's tag."""

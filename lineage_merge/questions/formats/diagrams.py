@@ -35,16 +35,16 @@ def _mermaid_lines(graph: Subgraph) -> Iterator[str]:
         yield f"  {short[vertex.id]}{_shaped(graph, vertex)}"
     for edge in graph.edges:
         text = truncate(caption(edge), 80)
-        label = f'|"{escaped(text)}"|' if text else ""
+        label = f'|"{escape(text)}"|' if text else ""
         yield f"  {short[edge.from_id]} {_ARROWS.get(edge.label, '-->')}{label} {short[edge.to_id]}"
 
 
 def _shaped(graph: Subgraph, vertex: Vertex) -> str:
     begin, end = _MERMAID_SHAPES.get(vertex.label, ("[", "]"))
-    return f'{begin}"{escaped(title(graph, vertex))}"{end}'
+    return f'{begin}"{escape(title(graph, vertex))}"{end}'
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Escape a text for use between quotes; line feeds become spaces."""
     line = " ".join(_CONTROL.sub("\ufffd", text).split("\n"))
     special = _SPECIAL.sub(lambda match: _numbered(match[0]), line)
@@ -81,16 +81,16 @@ def _dot_lines(graph: Subgraph) -> Iterator[str]:
     # Ids may contain ports or keywords of Graphviz, so short node names are generated.
     short = {identifier: f"n{number}" for number, identifier in enumerate(graph.vertices)}
     for vertex in graph.vertices.values():
-        label = f"{quoted(title(graph, vertex), vertex.label)}, tooltip={quoted(vertex.id)}"
+        label = f"{quote(title(graph, vertex), vertex.label)}, tooltip={quote(vertex.id)}"
         yield f"  {short[vertex.id]} [label={label}, shape={_DOT_SHAPES.get(vertex.label, 'box')}];"
     for edge in graph.edges:
         style = _DASHED.get(edge.label, "solid")
-        attributes = f"label={quoted(truncate(caption(edge)))}, tooltip={quoted(edge.label)}, style={style}"
+        attributes = f"label={quote(truncate(caption(edge)))}, tooltip={quote(edge.label)}, style={style}"
         yield f"  {short[edge.from_id]} -> {short[edge.to_id]} [{attributes}];"
     yield "}"
 
 
-def quoted(*lines: str) -> str:
+def quote(*lines: str) -> str:
     """Return a quoted string; Graphviz interprets backslashes, quotes and HTML entities."""
     texts = []
     for line in lines:

@@ -30,7 +30,7 @@ def graphml(graph: Subgraph) -> str:
     return "\n".join(_lines(elements, _types(vertices), _types(graph.edges))) + "\n"
 
 
-def streamed(elements: Iterable[Vertex | Edge]) -> Iterator[str]:
+def write_elements(elements: Iterable[Vertex | Edge]) -> Iterator[str]:
     """Yield the lines, without line ends, for any number of elements; vertices must come first.
 
     The head of the file declares all possible keys, because the elements are not known yet.

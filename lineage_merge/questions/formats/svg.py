@@ -33,7 +33,7 @@ def text_width(text: str, size: int, *, bold: bool = False) -> float:
     return sum(map(_em, text)) * size * (_BOLD if bold else 1)
 
 
-def fitted(text: str, width: float, size: int, *, bold: bool = False) -> str:
+def fit_text(text: str, width: float, size: int, *, bold: bool = False) -> str:
     """Return the text, shortened in the middle if it is wider than `width`."""
     if text_width(text, size, bold=bold) <= width:
         return text
@@ -157,7 +157,7 @@ class _Drawing:
         yield f"<title>{escape(self._heading)}</title>"
         yield f"<desc>{len(self._boxes)} boxes, {len(self._edges)} lines</desc>"
         yield f'<rect width="{width}" height="{height}" fill="{_PAPER}"/>'
-        shown = fitted(self._heading, width - 2 * _MARGIN, 14, bold=True)
+        shown = fit_text(self._heading, width - 2 * _MARGIN, 14, bold=True)
         yield _words(shown, _MARGIN, _MARGIN + 12, 14, bold=True)
         yield f'<g transform="translate({_MARGIN} {_MARGIN + _TITLE})">'
         yield from map(self._line, self._edges)
@@ -199,9 +199,9 @@ class _Drawing:
             f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="4"'
             f' fill="{_FILLS.get(box.label, _FILL)}" stroke="{mark.colour}" stroke-width="{line}"/>'
         )
-        name = fitted(f"{mark.sign} {box.name}".strip(), inner, 13, bold=True)
+        name = fit_text(f"{mark.sign} {box.name}".strip(), inner, 13, bold=True)
         yield _words(name, x + 10, y + 18, 13, bold=True, colour=_marked(mark))
-        yield _words(fitted(box.place, inner, 11), x + 10, y + 34, 11, colour=_FAINT)
+        yield _words(fit_text(box.place, inner, 11), x + 10, y + 34, 11, colour=_FAINT)
         yield "</g>"
         for number, column in enumerate(box.columns):
             row = y + _HEAD + number * _ROW
@@ -219,7 +219,7 @@ class _Drawing:
             f'<rect x="{place.x + 4}" y="{place.y}" width="{place.width - 8}" height="{place.height - 2}"'
             f' rx="2" fill="{_PAPER}" stroke="{mark.colour if mark is not _USUAL else "none"}"/>'
         )
-        shown = fitted(f"{mark.sign} {name}".strip(), place.width - 20, 11)
+        shown = fit_text(f"{mark.sign} {name}".strip(), place.width - 20, 11)
         yield f"{_words(shown, place.x + 10, place.y + 12, 11, colour=_marked(mark))}</g>"
 
     def _line(self, edge: Edge) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from lineage_merge.graph_format.elements import Edge, title_in
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.questions.formats.describe import one_line, truncate
 from lineage_merge.questions.formats.table import AnswerTable
 
@@ -49,10 +49,10 @@ def carrier_tree(chosen: "PropagatedTags", propagated: "PropagatedTags") -> Iter
     path.
     """
     titles = chosen.vertices
-    below = grouped(
+    below = gather(
         ((carrier.tag, carrier.previous), carrier) for carrier in _with_paths(chosen.carriers, propagated)
     )
-    stops = grouped((stop.tag, stop) for stop in chosen.stops)
+    stops = gather((stop.tag, stop) for stop in chosen.stops)
     for number, tag in enumerate(sorted({tag for tag, _ in below} | stops.keys())):
         if number:
             yield Text()

@@ -12,7 +12,7 @@ from functools import partial
 from rich.text import Text
 
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, column_order
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.formats.describe import one_line, title, transformation, truncate
 from lineage_merge.questions.graph import Direction
@@ -83,7 +83,7 @@ def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction)
             between[pair].append(edge)
     for pair in fields:  # of a walk of columns
         between.setdefault(pair, [])
-    following = grouped((here, (there, edges)) for (here, there), edges in sorted(between.items()))
+    following = gather((here, (there, edges)) for (here, there), edges in sorted(between.items()))
     led_to = {there for _, there in between}
     deciding = {
         end for edge in graph.edges if edge.label == "influences" for end in (edge.from_id, edge.to_id)

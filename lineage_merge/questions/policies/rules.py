@@ -12,7 +12,7 @@ from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.elements import COLUMN, Vertex, subgraph, title_in
 from lineage_merge.graph_format.schema import SEMANTIC_LABELS
 from lineage_merge.infra.engine.local import collection_off
-from lineage_merge.model.counts import first_names
+from lineage_merge.model.counts import format_names
 from lineage_merge.model.elements import FIELD, column_of, dataset_of
 from lineage_merge.model.errors import did_you_mean
 from lineage_merge.model.graph_walks import reachable
@@ -197,7 +197,7 @@ def _violation(
     return violation_of(dataset, message, fix, policy, carrier.path, column)
 
 
-def of_datasets(
+def find_lacking_datasets(
     policy: Policy, rule: RequirementRule | SourceRule | UpdateRule, scope: PolicyScope
 ) -> CheckedPolicy:
     """Return the selected datasets that lack something, a source or a recent update."""
@@ -277,7 +277,7 @@ def _inputs(scope: PolicyScope, dataset: Vertex) -> str:
     if not inputs:
         return "it reads nothing"
     titles = [scope.datasets[id_].title for id_ in inputs if id_ in scope.datasets]
-    return f"it reads {first_names(titles, _MAX_SHOWN)}"
+    return f"it reads {format_names(titles, _MAX_SHOWN)}"
 
 
 def _updates(
@@ -356,7 +356,7 @@ def _result(policy: Policy, scope: PolicyScope) -> CheckedPolicy:
         case LayerRule() as rule:
             return layer_reads(policy, rule, scope)
         case rule:
-            return of_datasets(policy, rule, scope)
+            return find_lacking_datasets(policy, rule, scope)
 
 
 def _ordered(result: CheckedPolicy) -> CheckedPolicy:

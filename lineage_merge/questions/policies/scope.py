@@ -7,7 +7,7 @@ from functools import cached_property
 from lineage_merge.config.propagation import Propagation
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.questions.graph import LineageGraph
@@ -56,7 +56,7 @@ class PolicyScope:
     @cached_property
     def feeds(self) -> Mapping[str, tuple[str, ...]]:
         """The targets of each dataset, sorted."""
-        targets_of = grouped(
+        targets_of = gather(
             (source, target) for source, target in sorted(self.graph.pairs(["feeds"], self.environment))
         )
         return {source: tuple(targets) for source, targets in targets_of.items()}
@@ -64,7 +64,7 @@ class PolicyScope:
     @cached_property
     def fed_by(self) -> Mapping[str, tuple[str, ...]]:
         """The sources of each dataset, sorted."""
-        sources_of = grouped((target, source) for source, targets in self.feeds.items() for target in targets)
+        sources_of = gather((target, source) for source, targets in self.feeds.items() for target in targets)
         return {target: tuple(sorted(sources)) for target, sources in sources_of.items()}
 
     @cached_property

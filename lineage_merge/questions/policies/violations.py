@@ -5,7 +5,7 @@ from glob import escape
 
 from lineage_merge.config import Policy
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
-from lineage_merge.model.counts import counted
+from lineage_merge.model.counts import format_count
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class PolicyCheck:
         """``2 errors and 1 warning of 3 policies``."""
         errors, warnings = self.count("error"), self.count("warning")
         number = len(self.results)
-        violations = f"{counted(errors, 'error')} and {counted(warnings, 'warning')}"
+        violations = f"{format_count(errors, 'error')} and {format_count(warnings, 'warning')}"
         return f"{violations} of {number} {'policy' if number == 1 else 'policies'}"
 
 

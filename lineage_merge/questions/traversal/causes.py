@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.elements import JOB, Vertex
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import encode
 from lineage_merge.model.times import duration_text, utc_time
@@ -167,7 +167,7 @@ def diagnose(
     """
     scope = upstream(graph, start, depth=depth, dag=dag)
     updates = last_updates(graph, scope.datasets.values())
-    checks = grouped((check.dataset, check) for check in checks_within(graph, scope).checks)
+    checks = gather((check.dataset, check) for check in checks_within(graph, scope).checks)
     first = next(identifier for identifier, distance in scope.distances.items() if distance == 0)
     of_inputs = input_updates(updates, scope.inputs)
     newer = {update: of_inputs.newer(update, nearest=update != first) for update in updates}

@@ -12,8 +12,8 @@ level.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
-from lineage_merge.infra.batches import grouped
-from lineage_merge.model.elements import column_of, dataset_of, decode, dotted, is_field, structures_of
+from lineage_merge.infra.batches import gather
+from lineage_merge.model.elements import column_of, dataset_of, decode, dot_path, is_field, structures_of
 from lineage_merge.questions.graph import Direction, LineageGraph
 
 _FEEDS = "feeds_column"
@@ -111,7 +111,7 @@ def _through_fields(
         covered |= frontier
         fields = {edge.to_id: edge for edge in graph.edges_below(sorted(frontier), [_FIELDS])}
         inside = frontier | fields.keys()
-        below = grouped((structure, column) for column in frontier for structure in structures_of(column))
+        below = gather((structure, column) for column in frontier for structure in structures_of(column))
         following: set[str] = set()
         for edge in sorted(
             _at(graph, inside | below.keys(), labels, direction, dag), key=lambda edge: edge.id
@@ -166,12 +166,12 @@ def with_derived(graph: LineageGraph, ids: Collection[str]) -> list[Vertex]:
 def _derived(field: str, known: Mapping[str, Vertex]) -> Vertex:
     above: Iterator[Vertex] = (known[outer] for outer in reversed(structures_of(field)) if outer in known)
     structure = next(above, None)
-    names = {"name": decode(field.rpartition("|")[2]), "qualified_name": dotted(column_of(field))}
+    names = {"name": decode(field.rpartition("|")[2]), "qualified_name": dot_path(column_of(field))}
     if structure is None:
         return Vertex(field, COLUMN, {"environment": decode(field.partition("|")[0]), **names})
     shared = {
         key: structure.properties[key] for key in ("environment", "dag_name") if key in structure.properties
     }
-    rest = dotted(column_of(f"{dataset_of(field)}{field[len(structure.id) :]}"))
+    rest = dot_path(column_of(f"{dataset_of(field)}{field[len(structure.id) :]}"))
     names["qualified_name"] = f"{structure.qualified_name}.{rest}"
     return Vertex(field, COLUMN, {**shared, **names})

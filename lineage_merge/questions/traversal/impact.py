@@ -8,7 +8,7 @@ from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Ver
 from lineage_merge.model.elements import JobKey, dataset_of, job_id, structures_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.traversal.column_walk import column_edges, reached_columns, with_derived
-from lineage_merge.questions.traversal.lineage import completed, distances, ends, within_depth
+from lineage_merge.questions.traversal.lineage import complete_subgraph, distances, ends, within_depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: s
         starts = {edge.to_id for edge in written}
     inner = within_depth(graph, starts, "down", depth, dag)
     edges = graph.edges_from(sorted(inner), ["feeds"], dag)
-    reached_graph = completed(graph, {changed.id, *starts, *ends(edges)}, [*edges, *written], dag)
+    reached_graph = complete_subgraph(graph, {changed.id, *starts, *ends(edges)}, [*edges, *written], dag)
     of_starts = graph.edges_from(sorted(starts), ["has_column"])
     own = {edge.to_id for edge in of_starts}
     reached = reached_columns(graph, own, "down", depth=depth, dag=dag)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.graph_format.schema import SEMANTIC_LABELS
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.traversal.lineage import strongly_connected_components
 
@@ -182,7 +182,7 @@ def input_updates(updates: Mapping[str, LastUpdate], inputs: Inputs) -> InputUpd
 
 def _newest_behind(updates: Mapping[str, LastUpdate], pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
     """Walk from each known update, newest first, through the datasets without one, each once."""
-    readers = grouped((source, target) for source, target in pairs if _updated_at(updates, target) is None)
+    readers = gather((source, target) for source, target in pairs if _updated_at(updates, target) is None)
     known = [(update.updated_at, id_) for id_, update in updates.items() if update.updated_at is not None]
     newest: dict[str, int] = {}
     for updated_at, start in sorted(known, reverse=True):

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, subgraph
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import dataset_of, is_field
 from lineage_merge.questions.graph import Direction, LineageGraph
 from lineage_merge.questions.traversal.column_walk import column_edges, with_derived
@@ -40,7 +40,7 @@ def lineage(
         ask = graph.edges_from if direction == "down" else graph.edges_to
         edges = ask(sorted(inner), ["feeds"], dag)
     which: Influences = "by" if direction == "down" else "into"
-    return completed(
+    return complete_subgraph(
         graph,
         {start.id, *ends(edges)},
         edges,
@@ -62,7 +62,7 @@ def within_depth(
     return starts | graph.reach(sorted(starts), ["feeds"], direction, less, dag)
 
 
-def completed(
+def complete_subgraph(
     graph: LineageGraph,
     ids: Iterable[str],
     edges: Iterable[Edge],
@@ -139,7 +139,7 @@ def _walk(
 
 def strongly_connected_components(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
     """Return strongly connected components (Tarjan's algorithm, iterative) by size, then name."""
-    following = grouped((source, target) for source, target in sorted(set(pairs)))
+    following = gather((source, target) for source, target in sorted(set(pairs)))
     index: dict[str, int] = {}
     lowest: dict[str, int] = {}
     waiting: list[str] = []

@@ -13,7 +13,7 @@ from lineage_merge.config import Policy
 from lineage_merge.config.policies import UpdateRule
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.times import duration_text
 from lineage_merge.questions.graph import LineageGraph
@@ -272,7 +272,7 @@ def _showing_fresh_rows(
 
 
 def _readers(inputs: Mapping[str, tuple[str, ...]]) -> defaultdict[str, list[str]]:
-    return grouped((source, target) for target, sources in inputs.items() for source in sources)
+    return gather((source, target) for target, sources in inputs.items() for source in sources)
 
 
 def _order(result: Freshness) -> tuple[bool, int, str]:

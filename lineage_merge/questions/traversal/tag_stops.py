@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from lineage_merge.config.propagation import Cleared, Propagation
 from lineage_merge.graph_format.elements import Edge, Vertex, name_of_id
 from lineage_merge.merge.metadata_rules import column_matches, dataset_matches, glob_names, matching_glob
-from lineage_merge.model.elements import column_of, dataset_of, dotted
+from lineage_merge.model.elements import column_of, dataset_of, dot_path
 from lineage_merge.model.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class TagStops:
             self._cleared[dataset] = tuple(
                 rule for rule in self.settings.clear if dataset_matches(names, rule.dataset)
             )
-        name = dotted(column_of(column))
+        name = dot_path(column_of(column))
         rules = (rule for rule in self._cleared[dataset] if column_matches(name, rule.column))
         rule = next(rules, None)
         return StopReason("cleared", rule.reason) if rule else None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.elements import COLUMN, Vertex, name_parts, values_of
-from lineage_merge.model.counts import counted
+from lineage_merge.model.counts import format_count
 from lineage_merge.model.elements import dataset_of, is_column_id, query_log_id, structures_of
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.times import duration_text, utc_date
@@ -117,7 +117,7 @@ class Usage:
         """``read 1,204 times, last on 2026-11-20``; ``not read since 2026-08-01 (observed)``."""
         if not self.is_observed:
             return "not observed"
-        times = f"read {counted(self.reads, 'time')}" if self.reads else ""
+        times = f"read {format_count(self.reads, 'time')}" if self.reads else ""
         if self.is_read:
             through = f" through {self.read_through.title}" if self.read_through else ""
             last_on = f"last on {utc_date(self.last_read)}"
@@ -222,7 +222,7 @@ def may_be_dropped(usage: Usage, dependents: Mapping[str, int], duration_ms: int
         read = f"it was {reason}" if status == "used" else f"its usage is unknown: {reason}"
         if fix := lookback_fix([usage], duration_ms):
             read += f" ({fix})"
-    if kinds := [counted(number, kind) for kind, number in dependents.items() if number]:
+    if kinds := [format_count(number, kind) for kind, number in dependents.items() if number]:
         depends = "depends" if sum(dependents.values()) == 1 else "depend"
         return f"{', '.join(kinds)} {depends} on it; {read}"
     joined = {"unused": " and ", "used": ", but ", "unknown": "; "}[status]

@@ -24,11 +24,11 @@ def _examine(capture: Capture) -> Iterator[Diagnosis]:
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
     """Return whether there is a valid message, else the problem of the first one."""
-    return validity(messages(line_files.numbered(part)), check_message)
+    return validity(messages(line_files.number_lines(part)), check_message)
 
 
 def _event_times(part: Slice) -> Iterator[int]:
-    return event_times(line_files.until_damage(messages(line_files.numbered(part))))
+    return event_times(line_files.until_damage(messages(line_files.number_lines(part))))
 
 
 CHECKS = (SourceCheck(FILES, _examine),)

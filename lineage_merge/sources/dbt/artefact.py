@@ -37,7 +37,7 @@ def read(location: str, what: What) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        actual = document_kind.of_bytes(content[:_BEGINNING])
+        actual = document_kind.recognize_bytes(content[:_BEGINNING])
         if actual and actual is not _KINDS[what]:
             raise _wrong(storage.shown(location), "", actual, what) from None
         problem = f"not UTF-8 text (byte {error.start})"
@@ -83,7 +83,7 @@ def _below(folders: tuple[str, ...], name: str) -> Iterator[str]:
 def has_kind(location: str, what: What) -> bool:
     """Return whether a file is an artefact, by its beginning."""
     with suppress(SourceError):
-        return document_kind.of_bytes(storage.read_beginning(location, _BEGINNING)) is _KINDS[what]
+        return document_kind.recognize_bytes(storage.read_beginning(location, _BEGINNING)) is _KINDS[what]
     return False
 
 
@@ -111,7 +111,7 @@ def parse(
     try:
         document = json.loads(text.removeprefix("\ufeff"), object_hook=reduce_object)
     except json.JSONDecodeError as error:
-        actual = document_kind.of_text(text[:_BEGINNING])
+        actual = document_kind.recognize_text(text[:_BEGINNING])
         if actual and actual is not _KINDS[what]:
             raise _wrong(location, "", actual, what) from None
         position = f"line {error.lineno}, column {error.colno}"
@@ -120,7 +120,7 @@ def parse(
         raise DocumentError(location, "", f"is not a dbt {what}: a number is too long") from None
     except RecursionError:
         raise DocumentError(location, "", f"is not a dbt {what}: nested too deeply") from None
-    kind = document_kind.of_document(document)
+    kind = document_kind.recognize_document(document)
     if kind and kind is not _KINDS[what]:
         has_version = isinstance(document, dict) and "metadata" in document
         raise _wrong(location, "metadata.dbt_schema_version" if has_version else "", kind, what)

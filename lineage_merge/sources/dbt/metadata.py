@@ -47,7 +47,7 @@ class Metadata:
 NOTHING = Metadata()
 
 
-def of_entry(kind: str, entry: Mapping[str, Any], groups: Mapping[str, tuple[str, ...]]) -> Metadata:
+def read_entry(kind: str, entry: Mapping[str, Any], groups: Mapping[str, tuple[str, ...]]) -> Metadata:
     """Return the facts about an entry of a manifest; `groups`: the owners of each group by name."""
     config = as_mapping(entry.get("config"))
     metas = (as_mapping(entry.get("meta")), as_mapping(config.get("meta")))
@@ -79,7 +79,7 @@ def of_entry(kind: str, entry: Mapping[str, Any], groups: Mapping[str, tuple[str
     )
 
 
-def of_column(column: Mapping[str, Any]) -> Metadata:
+def read_column(column: Mapping[str, Any]) -> Metadata:
     """Return the facts about a declared column."""
     if not any(map(column.get, _OF_COLUMN)) and not any(as_mapping(column.get("config")).values()):
         return NOTHING  # as most columns

@@ -7,7 +7,7 @@ INFORMATION_SCHEMA.COLUMN_FIELD_PATHS does; the other adapters list only columns
 from collections.abc import Container
 from dataclasses import replace
 
-from lineage_merge.model.elements import FIELD, dotted
+from lineage_merge.model.elements import FIELD, dot_path
 from lineage_merge.sources.dbt.catalog import Catalog
 from lineage_merge.sources.dbt.metadata import column_path
 from lineage_merge.sources.dbt.nodes import Manifest, Node
@@ -41,8 +41,8 @@ def with_field_paths(manifest: Manifest, catalog: Catalog) -> tuple[Manifest, Ca
 
 def _with_columns(node: Node, listed: Container[str]) -> Node:
     columns = (
-        column._replace(name=dotted(column.name))
-        if FIELD in column.name and dotted(column.name).casefold() in listed
+        column._replace(name=dot_path(column.name))
+        if FIELD in column.name and dot_path(column.name).casefold() in listed
         else column
         for column in node.code.columns
     )

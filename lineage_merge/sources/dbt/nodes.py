@@ -16,9 +16,9 @@ from lineage_merge.sources.dbt.metadata import (
     NOTHING,
     Metadata,
     column_path,
-    of_column,
-    of_entry,
     owners_of_groups,
+    read_column,
+    read_entry,
 )
 from lineage_merge.sources.dbt.relation import names_of
 from lineage_merge.sources.dbt.semantic_layer import Semantics, semantics_of
@@ -205,7 +205,7 @@ def _node(
         location = source_location(entry)
     elif kind in ("model", "seed", "snapshot") and not elsewhere:
         location = built_location(adapter, config, materialized, names)
-    metadata = of_entry(kind, entry, groups)
+    metadata = read_entry(kind, entry, groups)
     return Node(
         unique_id=unique_id,
         kind=kind,
@@ -235,7 +235,7 @@ def _code(entry: Mapping[str, Any], kind: Kind, config: Mapping[str, Any]) -> Co
             _column_name(column, name),
             column.get("data_type") or "",
             column.get("description") or "",
-            of_column(column),
+            read_column(column),
         )
         for name, column in (entry.get("columns") or {}).items()
     )

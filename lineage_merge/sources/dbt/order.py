@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.model.graph_walks import parts_first, reachable
 from lineage_merge.sources.dbt.nodes import Node
 
@@ -34,7 +34,7 @@ def behind_of(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tu
             yield parent, ()
     folded = [parent for parent in known if nodes[parent].folded]
     order = parents_first(nodes, folded, lambda node: node.folded)
-    readers = grouped(
+    readers = gather(
         (parent, unique_id) for unique_id in order for parent in nodes[unique_id].parents if parent in nodes
     )
     for source in readers:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from lineage_merge.sources.dbt.metadata import NOTHING, Metadata, of_column
+from lineage_merge.sources.dbt.metadata import NOTHING, Metadata, read_column
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 
 # {{ Dimension('order__country') }}, {{ TimeDimension('order__ordered_at', 'day') }}, {{ Entity('customer') }}
@@ -109,7 +109,7 @@ def _items(entry: Mapping[str, Any]) -> Iterator[Item]:
                     as_text(item.get("expr")) or name,
                     as_text(item.get("agg")) if section == "measures" else "",
                     as_text(item.get("description")),
-                    of_column(item),
+                    read_column(item),
                     section == "entities" and as_text(item.get("type")).lower() in _KEYS,
                 )
 

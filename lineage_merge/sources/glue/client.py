@@ -38,7 +38,7 @@ def size(catalogs: Sequence[GlueCatalog]) -> int:
 
 def database_names(catalog: GlueCatalog) -> list[str]:
     """Return the selected databases of a catalog, sorted. Raises `SourceError`."""
-    return selected(catalog, all_databases(catalog))
+    return select_databases(catalog, all_databases(catalog))
 
 
 def all_databases(catalog: GlueCatalog) -> list[str]:
@@ -47,13 +47,13 @@ def all_databases(catalog: GlueCatalog) -> list[str]:
     return sorted({str(database["Name"]) for page in pages for database in page.get("DatabaseList", ())})
 
 
-def selected(catalog: GlueCatalog, databases: Sequence[str]) -> list[str]:
+def select_databases(catalog: GlueCatalog, databases: Sequence[str]) -> list[str]:
     """Return those of the databases that the catalog's patterns match."""
     globs = catalog.databases or ("*",)
     return [name for name in databases if any(_is_match(glob, name) for glob in globs)]
 
 
-def unmatched(catalog: GlueCatalog, databases: Sequence[str]) -> list[Problem]:
+def report_unmatched(catalog: GlueCatalog, databases: Sequence[str]) -> list[Problem]:
     """Return a notice for each pattern that matches none of the databases."""
     globs = [
         glob

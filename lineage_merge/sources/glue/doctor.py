@@ -21,8 +21,8 @@ def _examine(catalogs: tuple[GlueCatalog, ...]) -> Iterator[Diagnosis]:
 
 def _catalog(catalog: GlueCatalog, index: int) -> Iterator[Diagnosis]:
     databases = client.all_databases(catalog)
-    names = client.selected(catalog, databases)
-    missing = client.unmatched(catalog, databases)
+    names = client.select_databases(catalog, databases)
+    missing = client.report_unmatched(catalog, databases)
     if missing:
         problems = "; ".join(problem.message for problem in missing)
         fix = f"correct glue[{index}].databases or glue[{index}].region"

@@ -26,8 +26,8 @@ def read_glue(engine: Engine, config: Config, resolver: Resolver) -> Rows[Catalo
     missing: list[Problem] = []
     for catalog in config.sources["glue"]:
         databases = client.all_databases(catalog)
-        wanted.extend((catalog, database) for database in client.selected(catalog, databases))
-        missing += client.unmatched(catalog, databases)
+        wanted.extend((catalog, database) for database in client.select_databases(catalog, databases))
+        missing += client.report_unmatched(catalog, databases)
     tables = engine.rows(wanted, MAX_TASKS).flat_map(lambda entry: database_entries(*entry, resolver))
     return tables.union(engine.rows([CatalogEntry(None, tuple(resolver.records(missing)))], 1))
 

@@ -21,7 +21,7 @@ def _examine(hive: Hive) -> Iterator[Diagnosis]:
 
 def _inspect(part: Slice) -> tuple[bool, Problem | None]:
     """Return whether there is a valid line, else the problem of the first one."""
-    return validity(documents(line_files.numbered(part)), _problem)
+    return validity(documents(line_files.number_lines(part)), _problem)
 
 
 def _problem(document: Found) -> Problem | None:
@@ -30,7 +30,7 @@ def _problem(document: Found) -> Problem | None:
 
 
 def _times(part: Slice) -> Iterator[int]:
-    for found in line_files.until_damage(documents(line_files.numbered(part))):
+    for found in line_files.until_damage(documents(line_files.number_lines(part))):
         query = found if isinstance(found, Problem) else read_query(found)
         if not isinstance(query, Problem) and query.at is not None:
             yield query.at

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.document_decoder import DocumentDecoder
 from lineage_merge.infra.json_schema import load_schema
 from lineage_merge.infra.redaction import redact, redact_sql
@@ -184,7 +184,7 @@ def _named(
         return edges, frozenset()
     [write] = writes
     is_lost = write.is_insert and bool(write.table.database)
-    added = grouped((index, Field(write.table, "" if is_lost else column)) for index, column in unnamed)
+    added = gather((index, Field(write.table, "" if is_lost else column)) for index, column in unnamed)
     named = [
         Edge(edge.kind, edge.sources, (*edge.targets, *dict.fromkeys(added.get(index, ()))), edge.expression)
         for index, edge in enumerate(edges)

@@ -15,7 +15,7 @@ KAFKA = "Kafka"
 _SECONDS = 5.0
 
 
-def configured(config: Config) -> Iterator[Kafka]:
+def list_topics(config: Config) -> Iterator[Kafka]:
     """Return the configured topics."""
     for settings in config.sources.values():
         kafka = getattr(settings, "kafka", None)

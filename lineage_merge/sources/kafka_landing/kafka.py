@@ -71,7 +71,7 @@ def text_line(value: bytes, _headers: Headers) -> bytes:
         return line
 
 
-def landed(
+def land_messages(
     spark: SparkSession, kafka: Kafka, line_of: LineOf = text_line, file_bytes: int = FILE_BYTES
 ) -> Landed:
     """Read new messages of the topic, up to its end, into the landing folder.
@@ -100,7 +100,7 @@ def with_landed(
     engine: Engine, kafka: Kafka, parts: list[Slice], find: Callable[[Iterable[str]], list[Slice]]
 ) -> tuple[list[Slice], tuple[Problem, ...]]:
     """Land new messages of a topic; return `parts` with the slices of its files (by `find`), and notices."""
-    folder, notices = landed(session_of(engine), kafka)
+    folder, notices = land_messages(session_of(engine), kafka)
     with suppress(SourceMissing):  # no message yet
         parts = [*parts, *find([folder])]
     return parts, notices

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.sources.json_values import as_mapping
 from lineage_merge.sources.openlineage.airflow_tasks import dag_run_of, is_retried, task_instance_of
 from lineage_merge.sources.openlineage.documents import text
@@ -80,7 +80,7 @@ def outcomes(_task: Hashable, of_task: list[Attempt]) -> Iterator[tuple[str, Out
     """Yield the outcome of each attempt of a task that its own events do not show."""
     states = [attempt for attempt in of_task if not attempt.run_id]
     state = max(states, key=lambda attempt: (attempt.at, attempt.state), default=None)
-    of_instance = grouped((attempt.map_index, attempt) for attempt in of_task if attempt.run_id)
+    of_instance = gather((attempt.map_index, attempt) for attempt in of_task if attempt.run_id)
     for map_index, of_one in of_instance.items():
         *earlier, last = sorted(of_one, key=lambda attempt: (attempt.number, attempt.at, attempt.run_id))
         # The state is that of any mapped instance, and older than an attempt after the end of the DAG run.

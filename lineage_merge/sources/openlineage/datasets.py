@@ -26,7 +26,7 @@ from lineage_merge.model.elements import (
     Scalar,
 )
 from lineage_merge.model.errors import NamingError
-from lineage_merge.naming.address import trimmed
+from lineage_merge.naming.address import trim
 from lineage_merge.naming.spark import CATALOG_RULE, SESSION_CATALOG
 from lineage_merge.sources.openlineage.documents import Document, sets_of, tags_of_columns
 
@@ -94,7 +94,9 @@ def stored_table(
     return StoredTable(ref, part, pseudo, names)
 
 
-def stored(elements: Iterator[Element], tables: Mapping[Reference, StoredTable]) -> Iterator[Element]:
+def yield_stored_edges(
+    elements: Iterator[Element], tables: Mapping[Reference, StoredTable]
+) -> Iterator[Element]:
     """Yield the edges between columns that the tables store."""
     for element in elements:
         if not isinstance(element, FeedsColumn | Influences):
@@ -261,7 +263,7 @@ def _session_catalog(table: Reference, path: Reference) -> str:
     """
     database, _, name = table.name.partition(".")
     folder = name if database == "default" else f"{database}.db/{name}"
-    return SESSION_CATALOG if path.name == f"{trimmed(table.namespace)}/{folder}" else ""
+    return SESSION_CATALOG if path.name == f"{trim(table.namespace)}/{folder}" else ""
 
 
 def _table_name(table: Reference) -> str:

@@ -43,10 +43,10 @@ def events_of_line(line: str, location: str) -> Iterator[Event | Problem]:
     if not objects:
         yield Problem("rejected", location, "", "incomplete JSON of an event: truncated or damaged line")
     for document in objects:
-        yield from checked(document, location)
+        yield from check_events(document, location)
 
 
-def checked(document: object, location: str) -> Iterator[Event | Problem]:
+def check_events(document: object, location: str) -> Iterator[Event | Problem]:
     """Validate a JSON value that is an event, a list of events, or contains one as text."""
     events = list(_inside(document, _MAX_NESTING))
     if not events:
@@ -67,7 +67,7 @@ def _unmarked(text: str, location: str) -> Problem:
 
 
 def _not_an_event(document: object) -> str:
-    kind = document_kind.of_document(document)
+    kind = document_kind.recognize_document(document)
     is_other = kind is not None and kind is not EVENTS
     return f"not an OpenLineage event, but {kind}" if is_other else "not an OpenLineage event"
 
@@ -146,7 +146,7 @@ def events(part: Slice) -> Iterator[Event | Problem]:
 
 
 def _lines(part: Slice) -> Iterator[Event | Problem]:
-    for location, line in line_files.numbered(part):
+    for location, line in line_files.number_lines(part):
         # Logs contain any bytes: invalid UTF-8 must not affect the events around it.
         try:
             text, at = line.decode("utf-8"), -1
@@ -171,10 +171,10 @@ def _json_file(part: Slice) -> Iterator[Event | Problem]:
             yield from events_of_line(line, f"{part.location}, line {number}")
         return
     if not isinstance(documents, list):
-        yield from checked(documents, part.location)
+        yield from check_events(documents, part.location)
         return
     for number, document in enumerate(documents, 1):
-        yield from checked(document, f"{part.location}, element {number}")
+        yield from check_events(document, f"{part.location}, element {number}")
 
 
 def _damaged_array(text: str, file: str) -> Iterator[Event | Problem]:
@@ -191,7 +191,7 @@ def _damaged_array(text: str, file: str) -> Iterator[Event | Problem]:
         except (ValueError, RecursionError):
             yield Problem("rejected", location, "", "not JSON; nothing after it can be read")
             return
-        yield from checked(document, location)
+        yield from check_events(document, location)
 
 
 def has_events(file: StoredFile) -> bool:

@@ -75,12 +75,14 @@ def _unknown_warehouse(task: str) -> str:
 # ---- patterns
 
 
-def unmatched(settings: OpenLineage, subjects: Rows[Subject], events: Rows[EventRow]) -> Iterator[Problem]:
+def report_unmatched(
+    settings: OpenLineage, subjects: Rows[Subject], events: Rows[EventRow]
+) -> Iterator[Problem]:
     """Yield a notice for each pattern that matches no job, or no namespace of jobs."""
     jobs = Patterns("OpenLineage", "jobs", "job", settings.jobs)
     # Most patterns match a write that was read. Only for others, all events are searched.
     names = events.filter(lambda event: bool(event.job and event.application)).map(_event_names)
-    if left := unmatched_patterns.unmatched(jobs, names):
+    if left := unmatched_patterns.find_unmatched(jobs, names):
         yield from unmatched_patterns.problems(jobs._replace(globs=left), subjects.flat_map(_job_names))
     if settings.namespaces:
         namespaces = Patterns("OpenLineage", "namespaces", "namespace of a job", settings.namespaces)

@@ -73,7 +73,11 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
         return resolver.records(chain.from_iterable(elements))
 
     unnamed = runs.flat_map(lambda subject: notices.unnamed_targets(subject, context)).distinct()
-    notes = [*notices.counts(subjects, parts), *landing, *notices.unmatched(settings, subjects, events)]
+    notes = [
+        *notices.counts(subjects, parts),
+        *landing,
+        *notices.report_unmatched(settings, subjects, events),
+    ]
     return engine.union(
         [
             by_run.group(lambda row: row[0], run_records),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.sources.openlineage.documents import Document, moment
 
 _ENDS = ("COMPLETE", "ABORT", "FAIL")
@@ -107,7 +107,7 @@ def _is_stream(job: Document) -> bool:
 
 def _datasets(events: list[Document], part: str) -> dict[DatasetKey, Document]:
     datasets = (dataset for event in events for dataset in event.get(part) or ())
-    documents = grouped(((dataset["namespace"], dataset["name"]), dataset) for dataset in datasets)
+    documents = gather(((dataset["namespace"], dataset["name"]), dataset) for dataset in datasets)
     return {key: _merged_facets(documents[key]) for key in sorted(documents)}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from lineage_merge.column_lineage.table_parts import part_of_name, path_of_name
 from lineage_merge.naming import path_uri
-from lineage_merge.naming.address import trimmed
+from lineage_merge.naming.address import trim
 from lineage_merge.sources.openlineage.runs import DatasetKey
 
 # Scheme and authority of a URI.
@@ -79,4 +79,4 @@ def _same_path(path: str, uri: str) -> bool:
 
 def _plain(path: str) -> str:
     """Return a path with one spelling of its file system: ``s3://``, ``file:/``."""
-    return re.sub(r"^s3[an]://", "s3://", re.sub(r"^file:/+", "file:/", trimmed(path)))
+    return re.sub(r"^s3[an]://", "s3://", re.sub(r"^file:/+", "file:/", trim(path)))

@@ -24,7 +24,7 @@ from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import cut, reason
 from lineage_merge.column_lineage.transformations import lineage_elements
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
 from lineage_merge.naming.spark import SESSION_CATALOG
 from lineage_merge.sources.openlineage.datasets import reference
@@ -246,7 +246,7 @@ def _fits(columns: set[str], table: EventTable, known: set[str]) -> bool:
 
 def _together(tables: Sequence[EventTable]) -> Relation:
     """Return a relation with the columns of all tables; a name that several have has no origin."""
-    owners = grouped((fold(name), (table, name)) for table in tables for name in table.columns)
+    owners = gather((fold(name), (table, name)) for table in tables for name in table.columns)
     items = [
         NamedColumn(
             of_name[0][1],

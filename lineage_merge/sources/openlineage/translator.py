@@ -33,8 +33,8 @@ from lineage_merge.sources.openlineage.datasets import (
     dataset_elements,
     reference,
     schema_fields,
-    stored,
     stored_table,
+    yield_stored_edges,
 )
 from lineage_merge.sources.openlineage.documents import Document, sets_of, text
 from lineage_merge.sources.openlineage.field_paths import input_fields, known_fields, with_field_paths
@@ -154,7 +154,7 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
         table = tables.get(source) or StoredTable(source)
         reads: dict[str, Scalar] = {"reads": "metadata"} if table.part == "metadata" else {}
         yield Feeds(job, table.ref, target, {**properties, **reads})
-    yield from stored(columns, tables)
+    yield from yield_stored_edges(columns, tables)
 
 
 def _by_statements(

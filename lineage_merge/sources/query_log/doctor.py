@@ -89,7 +89,7 @@ def _reachable(log: QueryLog) -> Diagnosis:
 
 def _of_archive(log: QueryLog, now: datetime) -> Iterator[Diagnosis]:
     """Yield the age of an archive and what it has lost; nothing of files that others exported."""
-    complete = archive.completed(log)
+    complete = archive.list_complete_intervals(log)
     if not complete:
         return
     newest = max(interval.end for interval in complete)
@@ -109,7 +109,7 @@ def _statements(log: QueryLog) -> Iterator[Diagnosis]:
     parts = line_files.find([log.path])
     if ahead := future_times(parts, _times):
         yield ahead_warning(LOG, str(log), ahead)
-    for location, line in islice(line_files.numbered(parts[0]), _TESTED_ROWS):
+    for location, line in islice(line_files.number_lines(parts[0]), _TESTED_ROWS):
         for row in read_line(line, location):
             if isinstance(row, Problem):
                 what = f"{row.document}: {row.field}: {row.message}"
@@ -119,7 +119,7 @@ def _statements(log: QueryLog) -> Iterator[Diagnosis]:
 
 
 def _times(part: Slice) -> Iterator[int]:
-    for found in line_files.until_damage(line_files.numbered(part)):
+    for found in line_files.until_damage(line_files.number_lines(part)):
         if not isinstance(found, Problem):
             location, line = found
             yield from _list_start_times(read_line(line, location))

@@ -45,7 +45,7 @@ from lineage_merge.sources.query_log.logs.log_rows import (
     Prepare,
     batches,
     latest_time,
-    of_kind,
+    select_kinds,
     started_of,
 )
 from lineage_merge.sources.query_log.logs.statement_file import read_line
@@ -139,12 +139,15 @@ def _statement_files(engine: Engine, log: QueryLog, users: Users) -> LogRows:
         .cache()
     )
     return LogRows(
-        of_kind(read, STATEMENT), of_kind(read, EXTENT), of_kind(read, CATALOG), of_kind(read, PROBLEM)
+        select_kinds(read, STATEMENT),
+        select_kinds(read, EXTENT),
+        select_kinds(read, CATALOG),
+        select_kinds(read, PROBLEM),
     )
 
 
 def _lines(part: Any) -> Iterator[Any]:
-    for numbered_line in line_files.until_damage(line_files.numbered(part)):
+    for numbered_line in line_files.until_damage(line_files.number_lines(part)):
         if isinstance(numbered_line, Problem):
             yield numbered_line
         else:

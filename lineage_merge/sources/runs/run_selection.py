@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.runs.events import EventRow, nulls_first, smallest
 from lineage_merge.sources.runs.future_times import without_future_times
@@ -55,7 +55,7 @@ class SelectedPlan(NamedTuple):
     newest_sequence: int | None
 
 
-def labelled(events: Rows[EventRow], plans: Rows[PlanLabels]) -> Rows[EventRow]:
+def check_labels(events: Rows[EventRow], plans: Rows[PlanLabels]) -> Rows[EventRow]:
     """Return the events; `wanted` is False if an event and its plan together lack a requested label."""
     writes: Rows[Any] = events
     return writes.union(plans).group(lambda row: (row.database, row.plan), _with_labels)
@@ -138,9 +138,7 @@ def _written(write: SelectedWrite) -> tuple[str | None, ...]:
 def _latest(_written: Hashable, writes: list[SelectedWrite]) -> Iterator[SelectedWrite]:
     newest = max((write.event for write in writes), key=lambda event: nulls_first(event.at, event.run_id))
     # Grouped by raw target: two partitions of one table do not replace each other.
-    by_target = grouped(
-        (write.event.target, write) for write in writes if write.event.run_id == newest.run_id
-    )
+    by_target = gather((write.event.target, write) for write in writes if write.event.run_id == newest.run_id)
     for of_target in by_target.values():
         since = _last_overwrite_began([write.event for write in of_target])
         yield from (write for write in of_target if since is None or (write.event.at or 0) >= since)

@@ -8,7 +8,7 @@ counts if the last two runs that could report it did.
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.times import utc_time
@@ -73,7 +73,7 @@ def _missed(_job: Hashable, events: list[EventRow]) -> Iterator[Problem]:
 
 def _successful_runs(events: list[EventRow]) -> list[_Run]:
     """Return the runs without a failed write, by time."""
-    by_run = grouped((event.run_id or "", event) for event in events)
+    by_run = gather((event.run_id or "", event) for event in events)
     return sorted(
         _Run(max(write.at or 0 for write in writes), run_id, _datasets(writes))
         for run_id, writes in by_run.items()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.model.errors import (
     ConfigError,
@@ -160,7 +160,7 @@ def _export(folders: Sequence[str]) -> tuple[str, list[str]]:
     """
     from lineage_merge.sources.spline import export
 
-    by_parent = grouped((folder_of(folder), folder) for folder in folders)
+    by_parent = gather((folder_of(folder), folder) for folder in folders)
     ordered = sorted(by_parent, key=lambda parent: (len(by_parent[parent]), parent), reverse=True)
     candidates = [parent for parent in ordered if len(by_parent[parent]) > 1]
     for candidate in (*candidates, *sorted(folders, reverse=True)):

@@ -16,7 +16,7 @@ from lineage_merge.sources.runs.run_local import Datasets, mark
 from lineage_merge.sources.runs.run_selection import SelectedPlan
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.database_state import EVERYTHING, Snapshot
-from lineage_merge.sources.spline.documents import Document, Plan, duration_ns, rejected
+from lineage_merge.sources.spline.documents import Document, Plan, duration_ns, reject
 from lineage_merge.sources.spline.operation_chain import operations
 from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.spline.translator import application_name, target, translate
@@ -149,8 +149,8 @@ def translate_plan(
     if selected is None and spline.labels.keys() - labels.present(spline.labels, plan.header or {}):
         return
     if not (plan.header or plan.operations or problems):
-        missing = rejected(f"executionPlan/{plan.key}", "", "missing, but referenced by progress", database)
-        yield of_no_job(context, database, plan.key, [missing])
+        missing = reject(f"executionPlan/{plan.key}", "", "missing, but referenced by progress", database)
+        yield convert_jobless(context, database, plan.key, [missing])
         return
     read: list[Element] = [Count("execution plans", 1), *problems]
     elements = chain(read, translate(plan, applied_by, database, selected.sequence if selected else None))
@@ -164,6 +164,6 @@ def translate_plan(
     yield TranslatedPlan(database, plan.key, records, output)
 
 
-def of_no_job(context: Context, database: str, key: str, elements: Iterable[Element]) -> TranslatedPlan:
+def convert_jobless(context: Context, database: str, key: str, elements: Iterable[Element]) -> TranslatedPlan:
     """Convert elements that are independent of job and run."""
     return TranslatedPlan(database, key, list(context.resolver.records(elements)))

@@ -125,11 +125,11 @@ def parse(collection: str, text: str, database: str = "") -> Document | Problem:
         key = _KEY.search(text)
         name = redact(f"{collection}/{key[1] if key else '(no key)'}")
         reason = str(error.args[0]) if isinstance(error, ValueError) else "nested too deeply"
-        return rejected(name, "", f"not JSON: {reason}", database)
+        return reject(name, "", f"not JSON: {reason}", database)
     if isinstance(document, dict) and "_key" not in document and "_from" not in document:
         document = document.get("data", document)  # a line of arangodump
     if not isinstance(document, dict):
-        return rejected(f"{collection}/(no key)", "", "not a JSON object", database)
+        return reject(f"{collection}/(no key)", "", "not a JSON object", database)
     return document
 
 
@@ -175,11 +175,11 @@ def read(collection: str, document: object, database: str = "") -> Document | Pr
     """Return the fields of a parsed document that are read, or why it is rejected."""
     outcome: Document | SchemaError = _decoder(collection).read(document)
     if isinstance(outcome, SchemaError):
-        return rejected(name_of(collection, document), outcome.path, outcome.problem, database)
+        return reject(name_of(collection, document), outcome.path, outcome.problem, database)
     return outcome
 
 
-def rejected(document: str, field: str, problem: str, database: str = "") -> Problem:
+def reject(document: str, field: str, problem: str, database: str = "") -> Problem:
     """Return a rejection that names the database if there are several."""
     name = f"{database}: {document}" if database else document
     return Problem("rejected", name, field, problem)

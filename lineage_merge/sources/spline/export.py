@@ -18,7 +18,7 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.sources import line_files
 from lineage_merge.sources.spline.database_state import VERSIONS, Versions, versions
-from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document, parse, rejected
+from lineage_merge.sources.spline.documents import COLLECTIONS, REQUIRED, Document, parse, reject
 from lineage_merge.sources.spline.settings import EXPORT
 
 # operation.json, operation.jsonl.gz, and arangodump's operation_<hash>.data.json.gz
@@ -132,7 +132,9 @@ def _cut(file: StoredFile, whole: bool) -> Iterator[Slice]:
 
 def texts(part: Part) -> Iterator[Text | Problem]:
     """Yield the documents of a slice, each as the text of one JSON object, not validated."""
-    found = _json_file(part) if part.is_json else json_lines(line_files.numbered(part.slice), part.database)
+    found = (
+        _json_file(part) if part.is_json else json_lines(line_files.number_lines(part.slice), part.database)
+    )
     yield from found
 
 
@@ -153,14 +155,14 @@ def json_lines(numbered: Iterable[tuple[str, bytes]], database: str) -> Iterator
         try:
             text = line.decode("utf-8").removeprefix("\ufeff").strip()
         except UnicodeDecodeError as error:
-            yield rejected(location, "", f"not UTF-8 text (byte {error.start} of the line)", database)
+            yield reject(location, "", f"not UTF-8 text (byte {error.start} of the line)", database)
             continue
         if not text:
             continue
         if text[0] == "{" and text[-1] == "}":
             yield Text(location, text)
         else:
-            yield rejected(location, "", "not a JSON object", database)
+            yield reject(location, "", "not a JSON object", database)
 
 
 def _json_file(part: Part) -> Iterator[Text | Problem]:
@@ -184,7 +186,7 @@ def _json_file(part: Part) -> Iterator[Text | Problem]:
         if isinstance(document, dict):
             yield Text(location, json.dumps(document))
         else:
-            yield rejected(location, "", "not a JSON object", part.database)
+            yield reject(location, "", "not a JSON object", part.database)
 
 
 _BETWEEN = re.compile(r"[\s,]*")
@@ -211,7 +213,7 @@ def _broken_array(text: str, part: Part) -> Iterator[Text | Problem]:
         line, counted = line + text.count("\n", counted, start), start
         location = f"{file}, line {line}"
         if start >= len(text):
-            yield rejected(location, "", "unterminated array: the file is truncated", part.database)
+            yield reject(location, "", "unterminated array: the file is truncated", part.database)
             return
         if text[start] == "]":
             return
@@ -221,12 +223,12 @@ def _broken_array(text: str, part: Part) -> Iterator[Text | Problem]:
             reason = f"not JSON: {error.args[0]}" if isinstance(error, ValueError) else "nested too deeply"
             following = next_element.search(text, start + 1)
             if not following:
-                yield rejected(location, "", f"{reason}; nothing after it can be read", part.database)
+                yield reject(location, "", f"{reason}; nothing after it can be read", part.database)
                 return
-            yield rejected(location, "", reason, part.database)
+            yield reject(location, "", reason, part.database)
             start = following.end()
             continue
         if isinstance(document, dict):
             yield Text(location, json.dumps(document))
         else:
-            yield rejected(location, "", "not a JSON object", part.database)
+            yield reject(location, "", "not a JSON object", part.database)

@@ -13,7 +13,7 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.sources import line_files
 from lineage_merge.sources.runs.run_selection import PlanKey
 from lineage_merge.sources.spline import export
-from lineage_merge.sources.spline.documents import decode, plan_key, rejected
+from lineage_merge.sources.spline.documents import decode, plan_key, reject
 from lineage_merge.sources.spline.key_filter import KeyFilter
 
 # Prefix of a plan's key if the row is a problem with a document of no plan.
@@ -110,5 +110,5 @@ def _of_no_plan(part: export.Part, text: export.Text) -> Problem:
     """Return why the plan of a document is unknown."""
     document = decode(part.collection, text.text)
     if isinstance(document, Problem):
-        return rejected(text.location, document.field, document.message, part.database)
-    return rejected(text.location, "_belongsTo", "the document refers to no plan", part.database)
+        return reject(text.location, document.field, document.message, part.database)
+    return reject(text.location, "_belongsTo", "the document refers to no plan", part.database)

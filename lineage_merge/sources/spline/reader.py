@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from lineage_merge.config import Config
-from lineage_merge.infra.batches import grouped
+from lineage_merge.infra.batches import gather
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
@@ -24,8 +24,8 @@ from lineage_merge.sources.spline.database_state import OPEN, VERSIONS, Snapshot
 from lineage_merge.sources.spline.document_rows import (
     Context,
     TranslatedPlan,
+    convert_jobless,
     event_rows,
-    of_no_job,
     plan_facts,
     translate_plan,
 )
@@ -82,7 +82,7 @@ class ExportInput(PlanInput):
         if not self.context.spline.labels:
             return events
         of_plans = self._rows("executionPlan").flat_map(partial(_plan_labels, self.context))
-        return run_selection.labelled(events, of_plans)
+        return run_selection.check_labels(events, of_plans)
 
     def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Assemble the plans from the files of all collections."""
@@ -112,7 +112,7 @@ def _part_rows(engine: Engine, parts: list[export.Part]) -> Rows[export.Part]:
 
 
 def _export_input(engine: Engine, context: Context) -> ExportInput:
-    parts = grouped((part.collection, part) for part in export.find(context.spline.export))
+    parts = gather((part.collection, part) for part in export.find(context.spline.export))
     for database, versions in sorted(export.versions_of(parts.pop(VERSIONS, ())).items()):
         if versions.refusal:
             raise SourceError(f"{database}: {versions.refusal}" if database else versions.refusal)
@@ -202,7 +202,7 @@ def _translate_texts(
     database, plan = key
     problems = [row for _, row in rows if isinstance(row, Problem)]
     if problems:
-        yield of_no_job(context, database, "", problems)
+        yield convert_jobless(context, database, "", problems)
         return
     facts = plan_facts(rows)
     if facts.selected is None and database not in unrecorded:

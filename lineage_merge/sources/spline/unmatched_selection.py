@@ -21,11 +21,11 @@ def unmatched_applications(
     a pattern matches none of the recent ones.
     """
     patterns = Patterns("Spline", "applications", "application", spline.applications)
-    left = unmatched_patterns.unmatched(patterns, recent)
+    left = unmatched_patterns.find_unmatched(patterns, recent)
     if not left:
         return
     names = everything()
-    unknown = unmatched_patterns.unmatched(patterns._replace(globs=left), names)
+    unknown = unmatched_patterns.find_unmatched(patterns._replace(globs=left), names)
     if unknown:
         yield from unmatched_patterns.notices(patterns, unknown, existing(names))
     if not spline.labels:  # otherwise recent writes may lack a label

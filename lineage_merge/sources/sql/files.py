@@ -25,10 +25,10 @@ def is_sql(name: str) -> bool:
 
 def find(path: str) -> dict[str, str]:
     """Return the location of each file below a folder, by name; for a file, its own. Raises `SourceError`."""
-    return {name: file.location for name, file in stored(path).items()}
+    return {name: file.location for name, file in list_stored(path).items()}
 
 
-def stored(path: str) -> dict[str, StoredFile]:
+def list_stored(path: str) -> dict[str, StoredFile]:
     """Return each file below a folder, by name; for a file, itself. Raises `SourceError`."""
     root = path.rstrip("/") if is_s3(path) else str(Path(path).expanduser())
     files: dict[str, StoredFile] = {}
@@ -54,7 +54,7 @@ def decode(content: bytes) -> str:
 def size(folders: Sequence[SqlFiles]) -> int:
     """Return the stored bytes of all files. Raises `SourceError`."""
     paths = (path for folder in folders for path in (folder.path, *folder.schema))
-    return sum(file.size for path in paths for file in stored(path).values())
+    return sum(file.size for path in paths for file in list_stored(path).values())
 
 
 def preflight(folders: Sequence[SqlFiles]) -> None:

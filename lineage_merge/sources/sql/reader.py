@@ -31,13 +31,13 @@ def read_sql(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]
 
 def elements(folder: SqlFiles, resolver: Resolver) -> Iterator[Element]:
     """Yield the elements of one folder. Raises `SourceError` if it cannot be read."""
-    scripts = parsed(files.read(files.find(folder.path).items()), folder)
+    scripts = parse_files(files.read(files.find(folder.path).items()), folder)
     yield Count("SQL files", len(scripts))
     project = read_project(scripts, reader_of(folder, resolver), schema=schema_of(folder))
     yield from translate(project, folder.project, folder.dialect, folder.path)
 
 
-def parsed(texts: Iterable[SqlText], folder: SqlFiles) -> list[Script]:
+def parse_files(texts: Iterable[SqlText], folder: SqlFiles) -> list[Script]:
     """Parse files; a job is named after the folder and the file's name in it."""
     dialect = Dialect.get_or_raise(folder.dialect)
     return [parse(text.name, text.text, dialect, folder.variables) for text in texts]
@@ -45,7 +45,9 @@ def parsed(texts: Iterable[SqlText], folder: SqlFiles) -> list[Script]:
 
 def schema_of(folder: SqlFiles) -> list[Script]:
     """Return the files that only define columns."""
-    return parsed([text for path in folder.schema for text in files.read(files.find(path).items())], folder)
+    return parse_files(
+        [text for path in folder.schema for text in files.read(files.find(path).items())], folder
+    )
 
 
 def reader_of(folder: SqlFiles, resolver: Resolver) -> Reader:

@@ -40,7 +40,7 @@ def is_part_of(inner: Write, outer: Write) -> bool:
     return ids <= outer_ids or outer_ids <= ids
 
 
-def joined(inner: Write, outer: Write) -> Write:
+def join_writes(inner: Write, outer: Write) -> Write:
     """Return both as one write, with the document that says more of the target."""
     document = max(outer, inner, key=lambda write: _knowledge(write.document)).document
     return replace(outer, document=document, counts={**inner.counts, **outer.counts})

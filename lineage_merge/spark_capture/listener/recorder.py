@@ -12,7 +12,7 @@ from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.spark_capture.listener.delivery import Deliver
 from lineage_merge.spark_capture.listener.executions import Execution
 from lineage_merge.spark_capture.listener.lines import Messages
-from lineage_merge.spark_capture.listener.nested_writes import Write, is_part_of, joined
+from lineage_merge.spark_capture.listener.nested_writes import Write, is_part_of, join_writes
 
 LOG = logging.getLogger("lineage_merge.capture")
 
@@ -165,11 +165,11 @@ class Recorder:
         for inner in [other for other in self._pending if is_part_of(other, write)]:
             self._pending.remove(inner)
             self.counts.writes -= 1
-            write = joined(inner, write)
+            write = join_writes(inner, write)
         for inner in [other for other in self._recent if is_part_of(other, write)]:
             # It was delivered: the outer one is only needed for what it adds, without the counts.
             self._recent.remove(inner)
-            both = joined(inner, write)
+            both = join_writes(inner, write)
             if both.document is inner.document and bool(both.error) == bool(inner.error):
                 return
             write = replace(both, counts={})

@@ -3,7 +3,7 @@
 import pytest
 
 from lineage_merge.model.elements import Reference
-from lineage_merge.spark_capture.listener.nested_writes import is_part_of, joined
+from lineage_merge.spark_capture.listener.nested_writes import is_part_of, join_writes
 from tests.capture.listener.listener_documents import document, write
 
 NAMED = {"table": {"identifier": {"database": "db", "table": "sales"}}}
@@ -14,7 +14,7 @@ def test_the_append_of_a_created_table_is_a_part_of_it() -> None:
     inner, outer = write(started=5, counts={"numOutputRows": 3}), write(document(params=NAMED), started=1)
 
     assert is_part_of(inner, outer)
-    both = joined(inner, outer)
+    both = join_writes(inner, outer)
     assert (both.document, both.started_ms, both.counts) == (outer.document, 1, {"numOutputRows": 3})
 
 
@@ -23,7 +23,7 @@ def test_the_append_that_knows_the_path_stands_for_a_table_of_a_catalog() -> Non
     outer = write(document(table=Reference("lake", "db.sales")), started=1, error="SparkException")
 
     assert is_part_of(inner, outer)
-    both = joined(inner, outer)
+    both = join_writes(inner, outer)
     assert (both.document, both.error) == (inner.document, "SparkException")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import from_config
-from lineage_merge.model.elements import Assertion, Authority, Column, Element, FeedsColumn, dotted
+from lineage_merge.model.elements import Assertion, Authority, Column, Element, FeedsColumn, dot_path
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.reader import elements
 from lineage_merge.sources.dbt.settings import DbtProject
@@ -114,7 +114,7 @@ def columns_of(found: Iterable[Element]) -> dict[str, dict[str, Any]]:
 
 def flows(found: Iterable[Element]) -> set[str]:
     return {
-        f"{dotted(each.source_column)} > {dotted(each.target_column)} {','.join(each.transformations)}"
+        f"{dot_path(each.source_column)} > {dot_path(each.target_column)} {','.join(each.transformations)}"
         for each in found
         if isinstance(each, FeedsColumn)
     }

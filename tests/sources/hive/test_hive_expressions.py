@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.model.elements import dotted
+from lineage_merge.model.elements import dot_path
 from lineage_merge.sources.hive.expressions import influences, is_rename, transformations
 from lineage_merge.sources.hive.query import Edge, Field
 from lineage_merge.sources.hive.statement import Table
@@ -39,14 +39,14 @@ def edge(kind: str, expression: str, *sources: str) -> Edge:
 def steps(expression: str, *sources: str) -> dict[str, str]:
     found = transformations(edge("PROJECTION", expression, *sources))
     return {
-        f"{key.table.name}.{dotted(key.column)}": ",".join(s.name for s in value)
+        f"{key.table.name}.{dot_path(key.column)}": ",".join(s.name for s in value)
         for key, value in found.items()
     }
 
 
 def kinds(expression: str, *sources: str) -> dict[str, str]:
     found = influences(edge("PREDICATE", expression, *sources))
-    return {f"{key.table.name}.{dotted(key.column)}": ",".join(value) for key, value in found.items()}
+    return {f"{key.table.name}.{dot_path(key.column)}": ",".join(value) for key, value in found.items()}
 
 
 @pytest.mark.parametrize(

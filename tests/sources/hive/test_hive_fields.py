@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.model.elements import FeedsColumn, JobKey, dotted
+from lineage_merge.model.elements import FeedsColumn, JobKey, dot_path
 from lineage_merge.sources.hive.translator import Tables, translate
 from tests.sources.hive.hive_lines import document, query
 
@@ -12,7 +12,7 @@ def flows(expression: str, *sources: str) -> set[str]:
     found = query(made)
     elements = translate(found, found.targets, JobKey("hive", "j"), Tables("hive://h"))
     return {
-        f"{dotted(each.source_column)} > {dotted(each.target_column)} {','.join(each.transformations)}"
+        f"{dot_path(each.source_column)} > {dot_path(each.target_column)} {','.join(each.transformations)}"
         f" {each.expression}".rstrip()
         for each in elements
         if isinstance(each, FeedsColumn)

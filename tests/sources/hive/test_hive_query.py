@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.model.elements import Problem, dotted
+from lineage_merge.model.elements import Problem, dot_path
 from lineage_merge.sources.hive.log import Found
 from lineage_merge.sources.hive.query import read_query
 from lineage_merge.sources.hive.statement import Table
@@ -16,7 +16,7 @@ INSERT = "insert into dw.a select c from ods.b"
 def ends(made: dict[str, Any]) -> list[tuple[list[str], list[str]]]:
     return [
         (
-            [f"{f.table}#{dotted(f.column)}" for f in edge.sources],
+            [f"{f.table}#{dot_path(f.column)}" for f in edge.sources],
             [f"{f.table}#{f.column}" for f in edge.targets],
         )
         for edge in query(made).edges

@@ -23,7 +23,7 @@ from lineage_merge.model.errors import (
     SourceUnreachable,
 )
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.kafka_landing.kafka import Headers, landed
+from lineage_merge.sources.kafka_landing.kafka import Headers, land_messages
 from lineage_merge.sources.kafka_landing.settings import Kafka
 from lineage_merge.sources.spline.reader import read_spline
 from tests.agent_lines import of_database
@@ -68,17 +68,17 @@ def test_each_landing_appends_what_is_new(
     settings = Kafka(kafka.servers, "appended", str(tmp_path))
     folder = tmp_path / "appended"
 
-    assert landed(spark, settings).folder == str(folder)
+    assert land_messages(spark, settings).folder == str(folder)
     assert content(folder) == {}
 
     topics.send("appended", [Message("a"), Message("b", partition=1), Message("c")])
-    landed(spark, settings)
+    land_messages(spark, settings)
     first = content(folder)
-    landed(spark, settings)
+    land_messages(spark, settings)
     assert content(folder) == first == {file(0, 0, 2): ["a", "c"], file(1, 0, 1): ["b"]}
 
     topics.send("appended", [Message('{"d":\n 1}\n'), Message(None), Message("e\nf"), Message(" ")])
-    landed(spark, settings)
+    land_messages(spark, settings)
     assert content(folder) == {**first, file(0, 2, 6): ['{"d": 1}', "e", "f"]}
     assert list((tmp_path / ".unfinished").iterdir()) == []
 
@@ -96,11 +96,11 @@ def test_a_failed_landing_continues_where_its_files_end(
         return value
 
     with pytest.raises(LineageMergeError, match="the machine goes down"):
-        landed(spark, settings, failing_at_three, file_bytes=3)
+        land_messages(spark, settings, failing_at_three, file_bytes=3)
     assert content(tmp_path / "failing") == {file(0, 0, 2): ["0", "1"]}
     assert list((tmp_path / ".unfinished").iterdir()) == []
 
-    landed(spark, settings, file_bytes=3)
+    land_messages(spark, settings, file_bytes=3)
     assert content(tmp_path / "failing") == {
         file(0, 0, 2): ["0", "1"],
         file(0, 2, 4): ["2", "3"],
@@ -114,11 +114,11 @@ def test_messages_deleted_before_reading_are_a_notice(
     topics.make("retained")
     topics.send("retained", [Message("0")])
     settings = Kafka(kafka.servers, "retained", str(tmp_path))
-    landed(spark, settings)
+    land_messages(spark, settings)
     topics.send("retained", [Message("1"), Message("2"), Message("3")])
     topics.forget("retained", before=3)
 
-    found = landed(spark, settings)
+    found = land_messages(spark, settings)
 
     lost = "offsets 1 to 2 were deleted in Kafka before they were read"
     assert found.notices == (Problem("notice", "Kafka topic retained", "partition 0", lost),)
@@ -169,14 +169,14 @@ def test_a_login_is_by_reference_and_shown_nowhere(
     )
 
     with pytest.raises(ConfigError, match="not set"):
-        landed(spark, settings)
+        land_messages(spark, settings)
     monkeypatch.setenv("KAFKA_TEST_LOGIN", f'{module} username="{kafka.user}" password="hunter2";')
     with pytest.raises(SourceDenied) as refused:
-        landed(spark, settings)
+        land_messages(spark, settings)
     assert "hunter2" not in str(refused.value)
     login = f'{module} username="{kafka.user}" password="{kafka.password}";'
     monkeypatch.setenv("KAFKA_TEST_LOGIN", login)
-    landed(spark, settings)
+    land_messages(spark, settings)
 
     assert content(tmp_path / "guarded") == {file(0, 0, 1): ["a"]}
     assert kafka.password not in repr(settings)
@@ -187,11 +187,13 @@ def test_an_unreadable_topic_is_one_clear_error(spark: SparkSession, kafka: Brok
     quick = {"default.api.timeout.ms": "1500", "request.timeout.ms": "1000"}
 
     with pytest.raises(SourceMissing, match="Kafka topic nowhere: no such topic"):
-        landed(spark, Kafka(kafka.servers, "nowhere", place))
+        land_messages(spark, Kafka(kafka.servers, "nowhere", place))
     with pytest.raises(SourceUnreachable, match="no response from"):
-        landed(spark, Kafka("127.0.0.1:1", "t", place, quick))
+        land_messages(spark, Kafka("127.0.0.1:1", "t", place, quick))
     with pytest.raises(ConfigError, match=r"spline\.kafka: Kafka rejects"):
-        landed(spark, Kafka(kafka.servers, "t", place, {"security.protocol": "NONE"}, key="spline.kafka"))
+        land_messages(
+            spark, Kafka(kafka.servers, "t", place, {"security.protocol": "NONE"}, key="spline.kafka")
+        )
     assert not any(tmp_path.iterdir())
 
 
@@ -202,7 +204,7 @@ def test_an_option_that_spark_keeps_for_itself_is_named(
     topics.send("options", [Message("a")])
 
     with pytest.raises(ConfigError, match=r"auto\.offset\.reset"):
-        landed(spark, Kafka(kafka.servers, "options", str(tmp_path), {"auto.offset.reset": "latest"}))
+        land_messages(spark, Kafka(kafka.servers, "options", str(tmp_path), {"auto.offset.reset": "latest"}))
 
 
 SCRIPT = """

@@ -9,7 +9,7 @@ from typing import Any
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.elements import dotted
+from lineage_merge.model.elements import dot_path
 from lineage_merge.model.records import (
     ColumnRecord,
     CountRecord,
@@ -65,7 +65,7 @@ class LogLineage:
     def columns(self) -> set[str]:
         """``source#column > target#column KINDS``."""
         return {
-            f"{short(each.source)}#{dotted(each.source_column)} > {short(each.target)}#{each.target_column}"
+            f"{short(each.source)}#{dot_path(each.source_column)} > {short(each.target)}#{each.target_column}"
             f" {','.join(each.transformations)}"
             for each in records_of(FeedsColumnRecord, self.records)
         }
@@ -112,7 +112,7 @@ class LogLineage:
                 yield short(dataset.dataset), dataset.properties, dataset.sets["readers"]
         for column in records_of(ColumnRecord, self.records):
             if "read_count" in column.properties:
-                name = f"{short(column.dataset)}#{dotted(column.column)}"
+                name = f"{short(column.dataset)}#{dot_path(column.column)}"
                 yield name, column.properties, column.sets["readers"]
 
     @property

@@ -167,7 +167,7 @@ def test_a_second_archive_adds_no_statement_twice(clusters: Clusters, tmp_path: 
         written(at(2, hour))
 
     assert everything(lineage()) == everything(read_log(LocalEngine(), tmp_path / "history"))
-    assert [each.name for each in archive.completed(LOG)][-2:] == [
+    assert [each.name for each in archive.list_complete_intervals(LOG)][-2:] == [
         "20261102T030000Z_20261102T080000Z",
         "20261102T060000Z_20261102T090000Z",
     ]
@@ -196,7 +196,7 @@ def test_an_interrupted_archive_is_continued(clusters: Clusters, tmp_path: Path)
     cluster.unload_error = lambda view: "ERROR: restarted" if view == "sys_load_detail" else ""
     with pytest.raises(SourceError, match="redshift wh: ERROR: restarted"):
         written(at(2, 9))
-    assert archive.completed(LOG) == []
+    assert archive.list_complete_intervals(LOG) == []
     # What is there is read, and is harmless.
     assert lineage().feeds <= read_log(LocalEngine(), tmp_path / "history").feeds
 
@@ -206,7 +206,7 @@ def test_an_interrupted_archive_is_continued(clusters: Clusters, tmp_path: Path)
     assert archive.due(LOG, at(2, 10)) == days(at(2, 8), at(2, 10))
     assert everything(lineage()) == everything(read_log(LocalEngine(), tmp_path / "history"))
     folders = storage.children(f"{ARCHIVE}/wh/{HISTORY}")
-    assert folders == [each.name for each in archive.completed(LOG)]
+    assert folders == [each.name for each in archive.list_complete_intervals(LOG)]
 
 
 @pytest.mark.usefixtures("retained_for_a_day")
@@ -578,7 +578,7 @@ def test_the_command_writes_the_archive(clusters: Clusters, config: Path) -> Non
     dry, real = json.loads(planned.out), json.loads(done.out)
     assert (dry["dry_run"], real["dry_run"]) == (True, False)
     assert len(dry["archived"][0]["intervals"]) == len(real["archived"][0]["intervals"]) == 2
-    assert len(archive.completed(LOG)) == 2
+    assert len(archive.list_complete_intervals(LOG)) == 2
 
     again = in_process("archive-history", "-c", config)
     assert again.out.startswith("redshift wh: wrote 10 views, ")

@@ -103,7 +103,7 @@ def test_an_event_needs_the_labels_that_it_lacks_itself_from_its_plan(engine: En
         PlanLabels("", "without events", ["dag"]),
     ]
 
-    found = run_selection.labelled(engine.rows(events), engine.rows(plans)).collect()
+    found = run_selection.check_labels(engine.rows(events), engine.rows(plans)).collect()
 
     expected = [each._replace(wanted=each.plan in ("both", "labelled itself")) for each in events]
     expected[6] = events[6]._replace(wanted=False)

@@ -13,7 +13,7 @@ from lineage_merge.model.elements import (
     Feeds,
     FeedsColumn,
     Influences,
-    dotted,
+    dot_path,
 )
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.documents import Plan
@@ -105,7 +105,7 @@ def feeds(found: Iterable[Element]) -> set[tuple[str, object]]:
 
 def used(found: Iterable[Element]) -> set[str]:
     """Every column of a source, by an edge or by itself."""
-    edges = {dotted(each.source_column) for each in found if isinstance(each, FeedsColumn | Influences)}
+    edges = {dot_path(each.source_column) for each in found if isinstance(each, FeedsColumn | Influences)}
     return edges | {each.name for each in found if isinstance(each, Column) and "out" not in each.ref.name}
 
 

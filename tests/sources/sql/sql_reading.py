@@ -19,7 +19,7 @@ from lineage_merge.model.elements import (
     Problem,
     Reference,
     Writes,
-    dotted,
+    dot_path,
 )
 from lineage_merge.sources.sql.reader import reader_of
 from lineage_merge.sources.sql.settings import SqlFiles
@@ -41,7 +41,7 @@ class SqlLineage:
     @property
     def columns(self) -> set[str]:
         return {
-            f"{_name(e.source)}#{dotted(e.source_column)} > {_name(e.target)}#{dotted(e.target_column)}"
+            f"{_name(e.source)}#{dot_path(e.source_column)} > {_name(e.target)}#{dot_path(e.target_column)}"
             f" {','.join(e.transformations)}"
             for e in self.elements
             if isinstance(e, FeedsColumn)
@@ -51,7 +51,7 @@ class SqlLineage:
     def assumed(self) -> set[str]:
         """Column edges of which the target column is assumed, as ``t#a > u#b``."""
         return {
-            f"{_name(e.source)}#{dotted(e.source_column)} > {_name(e.target)}#{dotted(e.target_column)}"
+            f"{_name(e.source)}#{dot_path(e.source_column)} > {_name(e.target)}#{dot_path(e.target_column)}"
             for e in self.elements
             if isinstance(e, FeedsColumn) and e.assumed
         }
@@ -59,7 +59,7 @@ class SqlLineage:
     @property
     def influences(self) -> set[str]:
         return {
-            f"{_name(e.source)}#{dotted(e.source_column)} > {_name(e.target)} {','.join(e.transformations)}"
+            f"{_name(e.source)}#{dot_path(e.source_column)} > {_name(e.target)} {','.join(e.transformations)}"
             for e in self.elements
             if isinstance(e, Influences)
         }

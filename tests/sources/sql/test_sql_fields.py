@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from lineage_merge.model.elements import FeedsColumn, dotted
+from lineage_merge.model.elements import FeedsColumn, dot_path
 from tests.sources.sql.sql_reading import SqlLineage, lineage_of
 
 # Of Spark's and Hive's cases; the columns of the others are unknown.
@@ -557,7 +557,7 @@ def test_the_text_of_a_field_is_that_of_its_own_value() -> None:
     )
 
     texts = {
-        dotted(each.target_column): each.expression
+        dot_path(each.target_column): each.expression
         for each in found.elements
         if isinstance(each, FeedsColumn)
     }

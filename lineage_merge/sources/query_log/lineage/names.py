@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.query_log.statements.catalog import Catalog, TableName, folded, reference_of
+from lineage_merge.sources.query_log.statements.catalog import Catalog, TableName, fold_name, reference_of
 from lineage_merge.sources.query_log.statements.reads import LocalTable
 
 # Begins the key of a table that is no dataset.
@@ -54,8 +54,8 @@ class LoggedTables:
 
     def of_name(self, whole: TableName) -> str:
         """Return the key of a table with a complete name."""
-        name = self.renamed.get(folded(*whole), whole)
-        location = self.catalog.locations.get(folded(*name))
+        name = self.renamed.get(fold_name(*whole), whole)
+        location = self.catalog.locations.get(fold_name(*name))
         if not location:
             return self._key(reference_of(self.namespace, name))
         key = self._key(Reference("", location))
@@ -82,7 +82,7 @@ class LoggedTables:
     def _is_system(self, parts: list[str], name: TableName) -> bool:
         if len(parts) > 1:
             return name[1].casefold() in _SYSTEM_SCHEMAS
-        return parts[0].casefold().startswith(_SYSTEM_TABLES) and folded(*name) not in self.catalog
+        return parts[0].casefold().startswith(_SYSTEM_TABLES) and fold_name(*name) not in self.catalog
 
     def _parts(self, parts: list[str]) -> tuple[str, str, str]:
         if len(parts) > 2:
@@ -95,7 +95,7 @@ class LoggedTables:
         schemas = [
             schema
             for schema in self.search_path
-            for table in (folded(self.database, schema, name),)
+            for table in (fold_name(self.database, schema, name),)
             if table in self.catalog or table in self.renamed
         ]
         return self.database, next(iter((*schemas, *self.search_path)), ""), name

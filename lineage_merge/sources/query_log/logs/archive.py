@@ -93,12 +93,12 @@ def _planned(log: QueryLog, now: datetime) -> Archived:
 
 def due(log: QueryLog, now: datetime) -> list[Interval]:
     """Return the intervals that the archive lacks, by what is in its folders. Raises `SourceError`."""
-    complete = completed(log)
+    complete = list_complete_intervals(log)
     written = intervals_of(storage.children(f"{log.path}/{HISTORY}"))
     return due_intervals(complete, [interval for interval in written if interval not in complete], now)
 
 
-def completed(log: QueryLog) -> list[Interval]:
+def list_complete_intervals(log: QueryLog) -> list[Interval]:
     """Return the complete intervals of a folder, without those ahead of the clock. Raises `SourceError`."""
     return until(intervals_of(storage.children(f"{log.path}/{MARKERS}")), latest_end())
 
@@ -144,7 +144,7 @@ def archive(log: QueryLog, now: datetime, on_progress: Callable[[str], None]) ->
     users = data_api.visible_users(warehouse)
     if users <= 1:
         notices["users"] = f"{warehouse}: only statements of {users} user are visible: {GRANT}"
-    with data_api.opened(warehouse) as execute:
+    with data_api.open_api(warehouse) as execute:
         for interval in intervals:
             for view in _unloaded_views():
                 if view in notices:
@@ -179,7 +179,7 @@ def lost(log: QueryLog, added: Sequence[Interval] = ()) -> list[str]:
     name = log.warehouse if log.archive else log
     return [
         f"{name}: no history from {gap}: system views keep seven days"
-        for gap in gaps(completed(log))
+        for gap in gaps(list_complete_intervals(log))
         if not added or gap.end in begins
     ]
 

@@ -22,7 +22,7 @@ from lineage_merge.sources.query_log.logs.log_rows import (
     Prepare,
     batches,
     latest_time,
-    of_kind,
+    select_kinds,
     started_of,
 )
 from lineage_merge.sources.query_log.logs.users import Users
@@ -56,8 +56,8 @@ def read(engine: Engine, log: QueryLog, users: Users) -> LogRows:
         .cache()
     )
     return LogRows(
-        of_kind(read, STATEMENT),
-        of_kind(read, EXTENT),
+        select_kinds(read, STATEMENT),
+        select_kinds(read, EXTENT),
         catalog.filter(lambda row: isinstance(row, CatalogColumn | ExternalTable)),
         catalog.filter(lambda row: isinstance(row, Problem)),
         catalog.filter(lambda row: isinstance(row, ViewDefinition))

@@ -107,7 +107,7 @@ def rows_of(log: QueryLog, sql: str) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def opened(log: QueryLog) -> Iterator[Callable[[str], None]]:
+def open_api(log: QueryLog) -> Iterator[Callable[[str], None]]:
     """Open the API; yield a function that runs a statement without result, and waits for it.
 
     Raises `SourceError`.

@@ -132,7 +132,7 @@ def started_of(row: Any) -> int | None:
     return row.statement.started if type(row) is Prepared else None
 
 
-def of_kind(rows: Rows[Batch], *kinds: str) -> Rows[Any]:
+def select_kinds(rows: Rows[Batch], *kinds: str) -> Rows[Any]:
     """Return the rows of some kinds."""
     return rows.flat_map(partial(_of_kinds, kinds))
 

@@ -32,7 +32,7 @@ from lineage_merge.sources.query_log.logs.log_rows import (
     Prepare,
     batches,
     latest_time,
-    of_kind,
+    select_kinds,
     started_of,
 )
 from lineage_merge.sources.query_log.logs.redshift_views import (
@@ -42,7 +42,7 @@ from lineage_merge.sources.query_log.logs.redshift_views import (
     Keyed,
     MissingColumn,
     TransactionEnd,
-    completed,
+    complete_statement,
     read_row,
     with_outcome,
 )
@@ -182,17 +182,17 @@ def assemble(logs: Sequence[ViewRows], dialect: str, users: Users) -> LogRows:
         .map_partitions(partial(batches, _KINDS, _started_of, latest_time()))
         .cache()
     )
-    parts = of_kind(read, _PART).group(lambda keyed: keyed.key, _complete)
-    statements = of_kind(read, STATEMENT).union(parts.map_partitions(Prepare(dialect, None)))
+    parts = select_kinds(read, _PART).group(lambda keyed: keyed.key, _complete)
+    statements = select_kinds(read, STATEMENT).union(parts.map_partitions(Prepare(dialect, None)))
     if has_transactions:
-        statements = statements.union(of_kind(read, _OUTCOME)).group(_transaction_of, _with_outcome)
+        statements = statements.union(select_kinds(read, _OUTCOME)).group(_transaction_of, _with_outcome)
     lost = gaps([interval for log in logs for interval in log.intervals])
-    definitions = of_kind(read, _VIEW).map(statement_of).map_partitions(Prepare(dialect, None))
+    definitions = select_kinds(read, _VIEW).map(statement_of).map_partitions(Prepare(dialect, None))
     return LogRows(
         statements,
-        of_kind(read, EXTENT),
-        of_kind(read, CATALOG),
-        of_kind(read, PROBLEM),
+        select_kinds(read, EXTENT),
+        select_kinds(read, CATALOG),
+        select_kinds(read, PROBLEM),
         definitions,
         microseconds(lost[-1].end) if lost else 0,
     )
@@ -216,7 +216,7 @@ def _started_of(row: Any) -> int | None:
 
 
 def _complete(_id: str, parts: list[Keyed]) -> Iterator[LoggedStatement]:
-    statement = completed(keyed.part for keyed in parts)
+    statement = complete_statement(keyed.part for keyed in parts)
     if statement is not None:
         yield statement
 

@@ -239,7 +239,7 @@ def _has_parts(text: str) -> bool:
     return len(text) >= _MAY_BE_CUT or begins(MOVES_FILES, text)
 
 
-def completed(parts: Iterable[Part]) -> LoggedStatement | None:
+def complete_statement(parts: Iterable[Part]) -> LoggedStatement | None:
     """Return a statement with its whole text, its files and its rows; None without the statement."""
     all_parts = list(parts)
     statement = max((part for part in all_parts if isinstance(part, LoggedStatement)), default=None)

@@ -50,7 +50,7 @@ class Catalog:
     def with_locations(self, tables: Iterable[ExternalTable]) -> "Catalog":
         """Return the catalog with the paths of other external tables."""
         locations = {
-            folded(table.database, table.schema, table.table): table.location for table in sorted(tables)
+            fold_name(table.database, table.schema, table.table): table.location for table in sorted(tables)
         }
         return Catalog(self.columns, {**locations, **self.locations})
 
@@ -69,7 +69,7 @@ def catalog_of(rows: Iterable[CatalogRow]) -> Catalog:
     columns: defaultdict[TableName, set[tuple[int, str, str]]] = defaultdict(set)
     locations: dict[TableName, str] = {}
     for row in rows:
-        name = folded(row.database, row.schema, row.table)
+        name = fold_name(row.database, row.schema, row.table)
         if isinstance(row, ExternalTable):
             locations[name] = max(row.location, locations.get(name, ""))
         else:
@@ -81,7 +81,7 @@ def catalog_of(rows: Iterable[CatalogRow]) -> Catalog:
     return Catalog(ordered, locations)
 
 
-def folded(*parts: str) -> TableName:
+def fold_name(*parts: str) -> TableName:
     """Return a table's name for comparison."""
     database, schema, table = (part.strip().casefold() for part in parts)
     return database, schema, table

@@ -61,7 +61,7 @@ def merge_reads(one: Reads, other: Reads) -> Reads:
     return Reads(min(one.text, other.text), one.number + other.number, max(one.last, other.last), readers)
 
 
-def counted(reads: Iterable[tuple[ReadKey, Reads]]) -> dict[ReadKey, Reads]:
+def count_reads(reads: Iterable[tuple[ReadKey, Reads]]) -> dict[ReadKey, Reads]:
     """Return the reads per statement."""
     by_key: dict[ReadKey, Reads] = {}
     for key, read in reads:

@@ -12,8 +12,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.infra.batches import grouped
-from lineage_merge.sources.query_log.statements.catalog import Catalog, TableName, folded
+from lineage_merge.infra.batches import gather
+from lineage_merge.sources.query_log.statements.catalog import Catalog, TableName, fold_name
 
 # The order of statements: time (microseconds since 1970), number in the log, and part of a statement.
 Moment = tuple[int, int, int]
@@ -118,7 +118,7 @@ def renames_of(renames: Iterable[AnyRename], catalog: Catalog) -> Renames:
         for at, (table, recreated) in enumerate(group):
             if tables.is_followed(at, recreated=recreated):
                 of_table[table.old].append(table)
-    by_name = grouped((name[2], name) for name in of_table)
+    by_name = gather((name[2], name) for name in of_table)
     return Renames(
         dict(of_table), dict(by_name), {name: sorted(changes) for name, changes in columns.items()}
     )
@@ -133,7 +133,7 @@ def _related(renames: Sequence[tuple[RenamedTable, bool]]) -> Iterable[list[tupl
             smaller, larger = sorted((old, new), key=len)
             larger |= smaller
             group_of.update(dict.fromkeys(smaller, larger))
-    return grouped((id(group_of[rename[0].old]), rename) for rename in renames).values()
+    return gather((id(group_of[rename[0].old]), rename) for rename in renames).values()
 
 
 def _resolved(rename: Rename, catalog: Catalog) -> RenamedTable:
@@ -141,7 +141,7 @@ def _resolved(rename: Rename, catalog: Catalog) -> RenamedTable:
     new_name = rename.new[-1]
     old = _name(rename.database, rename.search_path, rename.old, new_name, catalog)
     new_database, new_schema = old[:2] if len(rename.new) == 1 else (old[0], *rename.new[:-1])[-2:]
-    return RenamedTable(rename.at, old, folded(new_database, new_schema, new_name))
+    return RenamedTable(rename.at, old, fold_name(new_database, new_schema, new_name))
 
 
 def _name(
@@ -155,10 +155,10 @@ def _name(
         schemas = [
             schema
             for schema in search_path
-            if folded(database, schema, name) in catalog or folded(database, schema, other) in catalog
+            if fold_name(database, schema, name) in catalog or fold_name(database, schema, other) in catalog
         ]
         schema = next(iter((*schemas, *search_path)), "")
-    return folded(database, schema, name)
+    return fold_name(database, schema, name)
 
 
 class _Group:
@@ -166,8 +166,8 @@ class _Group:
 
     def __init__(self, tables: Sequence[RenamedTable]) -> None:
         self.tables = tables
-        self.of_old = grouped((table.old, at) for at, table in enumerate(tables))
-        self.of_new = grouped((table.new, at) for at, table in enumerate(tables))
+        self.of_old = gather((table.old, at) for at, table in enumerate(tables))
+        self.of_new = gather((table.new, at) for at, table in enumerate(tables))
 
     def is_followed(self, at: int, *, recreated: bool) -> bool:
         """Return whether what had the old name has the new one: the old one is not given to another table."""

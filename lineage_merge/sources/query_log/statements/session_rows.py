@@ -69,7 +69,7 @@ def session_rows(
     """Return the units, runs and reads of all sessions; equal ones of a task are one row."""
     return statements.group(
         lambda prepared: prepared.statement.session, partial(_rows_of_session, settings, renames)
-    ).map_partitions(summed)
+    ).map_partitions(sum_sessions)
 
 
 def _rows_of_session(
@@ -79,7 +79,7 @@ def _rows_of_session(
     yield from _counted(result.units, result.runs, result.reads, result.number)
 
 
-def summed(rows: Iterable[SessionRow]) -> Iterator[SessionRow]:
+def sum_sessions(rows: Iterable[SessionRow]) -> Iterator[SessionRow]:
     """Yield the units, runs and reads of many sessions, equal ones once, and the number of statements."""
     units: dict[Unit, Times] = {}
     runs: dict[tuple[str, str], Runs] = {}

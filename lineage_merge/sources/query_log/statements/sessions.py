@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from lineage_merge.sources.query_log.statements.facts import facts_of
 from lineage_merge.sources.query_log.statements.job_runs import Runs, runs_of
-from lineage_merge.sources.query_log.statements.reads import ReadKey, Reads, counted
+from lineage_merge.sources.query_log.statements.reads import ReadKey, Reads, count_reads
 from lineage_merge.sources.query_log.statements.renames import Moment, Renames
 from lineage_merge.sources.query_log.statements.session_steps import SessionSettings, Step, steps_of
 from lineage_merge.sources.query_log.statements.statement import Prepared
@@ -51,7 +51,7 @@ def read_session(
     recent = (
         (read for read in reads if not read[1].last or read[1].last >= since) if settings.counts_reads else ()
     )
-    return SessionResult(_counted(units, steps), runs, counted(recent), len(steps))
+    return SessionResult(_counted(units, steps), runs, count_reads(recent), len(steps))
 
 
 def _renamed(unit: Unit, at: Moment, renames: Renames) -> Unit:

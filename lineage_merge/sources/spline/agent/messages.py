@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from lineage_merge.infra.document_decoder import DocumentDecoder
 from lineage_merge.infra.json_schema import load_schema
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources.spline.documents import rejected
+from lineage_merge.sources.spline.documents import reject
 
 Kind = Literal["plan", "event"]
 
@@ -73,7 +73,7 @@ def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Problem]:
         try:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
-            yield rejected(location, "", f"not UTF-8 text (byte {error.start} of the line)")
+            yield reject(location, "", f"not UTF-8 text (byte {error.start} of the line)")
             continue
         announced = _NAMED.search(text)
         if announced:
@@ -147,7 +147,7 @@ def _of_body(location: str, body: object) -> Iterator[Message | Problem]:
 
 def _not_json(location: str, error: Exception) -> Problem:
     is_deep = isinstance(error, RecursionError)
-    return rejected(location, "", "nested too deeply" if is_deep else f"not JSON: {error.args[0]}")
+    return reject(location, "", "nested too deeply" if is_deep else f"not JSON: {error.args[0]}")
 
 
 def check_message(message: Message) -> Problem | None:
@@ -155,7 +155,7 @@ def check_message(message: Message) -> Problem | None:
     location, version = message.location, message.version
     if version and version not in _VERSIONS:
         unknown = f"version {version} of the producer API is unknown; 1.0, 1.1 and 1.2 are"
-        return rejected(location, "", unknown)
+        return reject(location, "", unknown)
     return _error("event" if message.kind == "event" else "plan_of_events", message.body, location)
 
 
@@ -170,7 +170,7 @@ def check_plan(plan: object, location: str) -> Problem | None:
 
 def _error(shape: str, body: object, location: str) -> Problem | None:
     error = _decoder_of(shape).error(body)
-    return rejected(location, error.path, error.problem) if error else None
+    return reject(location, error.path, error.problem) if error else None
 
 
 @cache

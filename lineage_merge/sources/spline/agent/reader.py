@@ -35,12 +35,12 @@ from lineage_merge.sources.spline.agent.plans import documents, header, plan_id,
 from lineage_merge.sources.spline.document_rows import (
     Context,
     TranslatedPlan,
+    convert_jobless,
     event_rows,
-    of_no_job,
     plan_facts,
     translate_plan,
 )
-from lineage_merge.sources.spline.documents import Document, assemble, read, rejected
+from lineage_merge.sources.spline.documents import Document, assemble, read, reject
 from lineage_merge.sources.spline.key_filter import KeyFilter, share_filter
 from lineage_merge.sources.spline.labels import Label
 from lineage_merge.sources.spline.plan_selection import PlanInput, SelectedPlans, names_of
@@ -103,7 +103,7 @@ class AgentInput(PlanInput):
         events = self.messages.map_partitions(partial(_event_rows, self.context, since=since))
         if not spline.labels:
             return events
-        return run_selection.labelled(events, self.messages.flat_map(partial(_plan_labels, self.context)))
+        return run_selection.check_labels(events, self.messages.flat_map(partial(_plan_labels, self.context)))
 
     def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Translate the plans in files."""
@@ -160,7 +160,7 @@ def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem
     from lineage_merge.infra.engine.on_spark import session_of
     from lineage_merge.sources.kafka_landing import kafka
 
-    landed = kafka.landed(session_of(engine), spline.kafka, record_line)
+    landed = kafka.land_messages(session_of(engine), spline.kafka, record_line)
     parts = line_files.find(spline.agent)
     try:
         parts += line_files.find([landed.folder])
@@ -173,7 +173,7 @@ def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem
 def read_slice(numbered: tuple[int, Slice], heads: list[str]) -> Iterator[AgentPlan | AgentEvent | Problem]:
     """Yield the plans, events and problems in a slice, whose position is given."""
     start, part = numbered
-    for number, message in enumerate(line_files.until_damage(messages(line_files.numbered(part)))):
+    for number, message in enumerate(line_files.until_damage(messages(line_files.number_lines(part)))):
         if isinstance(message, Problem):
             yield message
         elif problem := check_message(message):
@@ -231,7 +231,7 @@ def _progress(group: PlanMessages, since: int) -> Iterator[Document | Problem]:
             yield read("progress", progress(loads(event.text), group.plan.header["details"]))
         # Files with a retention period begin anywhere: events before the lookback may lack their plan.
         elif event.at >= since:
-            yield rejected(event.location, "planId", f"missing plan {group.key}")
+            yield reject(event.location, "planId", f"missing plan {group.key}")
 
 
 def _application_names(group: PlanMessages) -> Iterator[Names]:
@@ -272,9 +272,9 @@ def _translate(
         try:
             parts = documents(body, plan.position)
         except RecursionError:
-            problem = rejected(plan.location, "", "nested too deeply")
+            problem = reject(plan.location, "", "nested too deeply")
     if problem:
-        yield of_no_job(context, "", plan.plan, [problem])
+        yield convert_jobless(context, "", plan.plan, [problem])
     else:
         translated, problems = assemble(plan.plan, parts, context.snapshot(""))
         yield from translate_plan(context, "", translated, facts, problems)

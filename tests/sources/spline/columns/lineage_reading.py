@@ -4,7 +4,7 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
-from lineage_merge.model.elements import Reference, dotted
+from lineage_merge.model.elements import Reference, dot_path
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage
 from lineage_merge.sources.spline.documents import PLAN_PARTS
@@ -24,7 +24,7 @@ def listed(text: str) -> set[str]:
 def flows(lineage: ColumnLineage) -> set[str]:
     """Each flow as ``t.a -> x IDENTITY,CONDITIONAL``."""
     return {
-        f"{short(each.source)}.{dotted(each.column)} -> {dotted(each.target_column)}"
+        f"{short(each.source)}.{dot_path(each.column)} -> {dot_path(each.target_column)}"
         f" {','.join(kind.name for kind in each.transformations)}"
         for each in lineage.flows
     }
@@ -33,7 +33,7 @@ def flows(lineage: ColumnLineage) -> set[str]:
 def influences(lineage: ColumnLineage) -> set[str]:
     """Each influence as ``t.a FILTER,JOIN``."""
     return {
-        f"{short(each.source)}.{dotted(each.column)} {','.join(each.kinds)}" for each in lineage.influences
+        f"{short(each.source)}.{dot_path(each.column)} {','.join(each.kinds)}" for each in lineage.influences
     }
 
 
@@ -42,7 +42,7 @@ def expressions(lineage: ColumnLineage) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in lineage.flows:
         if each.expression:
-            assert found.setdefault(dotted(each.target_column), each.expression) == each.expression
+            assert found.setdefault(dot_path(each.target_column), each.expression) == each.expression
     return found
 
 
