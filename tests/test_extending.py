@@ -217,9 +217,9 @@ def test_a_connection_of_airflow_gives_settings_of_a_source(tree: Tree) -> None:
     with_letters(tree)
     code = (
         "import sys, json; from types import SimpleNamespace;"
-        "from lineage_merge.airflow.connections import of_sources;"
+        "from lineage_merge.airflow.connections import connect_sources;"
         "find = lambda name, optional: SimpleNamespace(host=f'/{name}');"
-        "found = of_sources({'letters_default': 'letters_own'}, json.loads(sys.argv[1]), here=False,"
+        "found = connect_sources({'letters_default': 'letters_own'}, json.loads(sys.argv[1]), here=False,"
         " has_upstream_jobs=bool, find=find);"
         "print(json.dumps(found.settings))"
     )
