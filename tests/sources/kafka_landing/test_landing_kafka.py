@@ -214,12 +214,12 @@ from lineage_merge.config import SparkOptions
 from lineage_merge.sources.kafka_landing.settings import Kafka
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.model.errors import LineageMergeError
-from lineage_merge.sources.kafka_landing.kafka import landed
+from lineage_merge.sources.kafka_landing.kafka import land_messages
 from lineage_merge.infra.spark_session import session
 
 with session(SparkOptions(kafka=sys.argv[1] == "with")) as spark:
     try:
-        print("LANDED", landed(spark, Kafka(sys.argv[2], "started", sys.argv[3], key="spline.kafka")).folder)
+        print("LANDED", land_messages(spark, Kafka(sys.argv[2], "started", sys.argv[3], key="spline.kafka")).folder)
     except LineageMergeError as error:
         print("ERROR", error.message)
 """
