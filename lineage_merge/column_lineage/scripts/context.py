@@ -1,17 +1,20 @@
-"""State at one position in a file: names, tables, and how its queries are read. Pure."""
+"""State of a file between its statements: names, tables, and how its queries are read. Pure."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Set
+from typing import NamedTuple
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.scripts.clauses import is_value, literal_of, stage_of
+from lineage_merge.column_lineage.scripts.clauses import is_value, literal_of, stage_of, used_database
 from lineage_merge.column_lineage.scripts.datasets import Datasets, path_of_table
+from lineage_merge.column_lineage.scripts.renames import follow_renames
 from lineage_merge.column_lineage.scripts.results import Created, FileLineage
 from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, ShapeColumn, Shapes
-from lineage_merge.column_lineage.scripts.syntax import Script
+from lineage_merge.column_lineage.scripts.syntax import Parsed, Script
 from lineage_merge.column_lineage.scripts.temporaries import Temporaries, Temporary, dropped_again
-from lineage_merge.column_lineage.scripts.writes import LoadColumns, Note, Reads
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin
+from lineage_merge.column_lineage.scripts.writes import Note, Reads, Write
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, merge_columns
 from lineage_merge.column_lineage.sql.names import PartOfTable, is_dual, part_of_table
 from lineage_merge.column_lineage.sql.parsing import with_deep_stack
 from lineage_merge.column_lineage.sql.platforms import platform_of
@@ -26,204 +29,245 @@ from lineage_merge.model.elements import DatasetLabel
 POSTGRES = frozenset({"postgres", "redshift", "materialize", "risingwave"})
 
 
-class Context:
-    """The state of a file between its statements; statement readers build on it."""
+class Target(NamedTuple):
+    """What a statement writes: its table as named, its dataset if that is known, its temporary table."""
 
-    def __init__(
-        self,
-        script: Script,
-        dialect: Dialect,
-        datasets: Datasets,
-        shapes: Shapes,
-        *,
-        assume_insert_names: bool = False,
-        load_columns: LoadColumns | None = None,
-    ) -> None:
-        self._script = script
-        self._dialect = dialect
-        self._platform = platform_of(dialect)
+    table: exp.Table
+    key: str | None
+    temporary: Temporary | None
+
+
+class FileState:
+    """The state of a file between its statements: what names mean, how queries are read, what was found.
+
+    `lineage` is what was found so far; `line`: where the statement begins. `asked`: the facts from other
+    files that the interpretation depends on. `dropped_later`: tables treated as temporary.
+    """
+
+    def __init__(self, script: Script, dialect: Dialect, datasets: Datasets, shapes: Shapes) -> None:
+        self.dialect = dialect
+        self.platform = platform_of(dialect)
+        self.variables = script.variables
+        self.lineage = FileLineage(script.name)
+        self.line = 0
+        self.asked: dict[str, Shape | None] = {}
+        self.temporaries = Temporaries()
         self._datasets = datasets
         self._shapes = shapes
-        self._assume_insert_names = assume_insert_names
-        self._load_columns = load_columns
         self._database: tuple[str, ...] = ()
-        self._temporaries = Temporaries()
-        self._dropped_later = dropped_again(script, self._platform, self._key)
-        self._found = FileLineage(script.name)
+        self.dropped_later = dropped_again(script, self.platform, self.find_key)
         self._tables: dict[str, KnownTable] = {}
         self._all_tables: list[KnownTable] = []
-        self._notes: dict[tuple[int, str], dict[str, None]] = {}
-        self._line = 0
-        self._variables: Set[str] = frozenset()
-        self._records: set[str] = set()
+        self._notes: defaultdict[tuple[int, str], set[str]] = defaultdict(set)
+        self._statement_variables: Set[str] = frozenset()
         # Snowflake: the path of each stage that the file creates, by folded name.
         self._stages: dict[str, str] = {}
         self._outcomes: list[tuple[Queries, Relation]] = []
-        # Facts from other files that the interpretation of this one depends on.
-        self.asked: dict[str, Shape | None] = {}
         # Tables that the file itself creates, under their current names.
         self._own: dict[str, Shape] = {}
         # The types of their columns, with the shape that has them.
         self._types: dict[str, tuple[Shape, Mapping[str, str]]] = {}
 
-    def _key(self, table: exp.Table, database: tuple[str, ...] | None = None) -> str | None:
+    def start(self, statement: Parsed) -> None:
+        """Go to a statement."""
+        self.line = statement.line
+        self._statement_variables = statement.variables
+        self._tables = {}
+
+    def finish(self) -> FileLineage:
+        """Return what was found; after the last statement, all columns of tables are known."""
+        follow_renames(self.lineage)
+        for reader, relation in self._outcomes:
+            self.lineage.read_columns |= reader.read_origins(relation)
+        for table in self._all_tables:
+            if not table.complete and table.columns:
+                known = self.lineage.learned.setdefault(table.unique_id, [])
+                known += [name for name in table.columns.values() if name not in known]
+        for (line, what), names in self._notes.items():
+            shown = ", ".join(sorted(name for name in names if name))
+            self.lineage.notes.append(Note("no-columns", line, f"{what}: {shown}" if shown else what))
+        return self.lineage
+
+    def use_database(self, use: exp.Use) -> None:
+        """Select the database of names without one."""
+        self._database = used_database(use, self.platform) or self._database
+
+    def find_key(self, table: exp.Table, database: tuple[str, ...] | None = None) -> str | None:
+        """Return the dataset of a name in a database (None: the current one); None if it cannot be known."""
         used = self._database if database is None else database
-        return self._datasets.of_table(table, used, self._script.variables)
+        return self._datasets.name_table(table, used, self.variables)
 
-    def _named(self, node: exp.Expr) -> tuple[exp.Table, str | None]:
-        """Return the table of a target, and its dataset; None and a note if it cannot be known.
-
-        A branch of Iceberg's is its table.
-        """
+    def find_target(self, node: exp.Expr) -> Target:
+        """Return what a statement writes; a note if it is unknown. A branch of Iceberg's is its table."""
         table = node.find(exp.Table) if not isinstance(node, exp.Table) else node
         if table is None:
             raise ValueError("target without a name")
-        part = part_of_table(table, self._platform)
+        part = part_of_table(table, self.platform)
         if part is not None and part.part == "rows" and self._is_part(table, part):
             part.table.set("partition", table.args.get("partition"))
             table = part.table
-        key = self._key(table)
-        if key is None and self._temporary(table) is None:
-            self._unknown(table)
-        return table, key
+        key = self.find_key(table)
+        target = Target(table, key, self.temporaries.find(table, key))
+        if key is None and target.temporary is None:
+            self._note_unknown(table)
+        return target
 
-    def _unknown(self, table: exp.Table) -> None:
+    def _note_unknown(self, table: exp.Table) -> None:
         names = [part.name for part in table.parts]
         path = path_of_table(table)
-        if path and not any(map(self._script.variables.in_name, names)):
+        if path and not any(map(self.variables.in_name, names)):
             problem = f"{path} is a path without a file system, so it names no dataset: write s3:// or file:"
         else:
             problem = f"{'.'.join(names)} has a variable in its name: set its value with --var"
-        self._note("not-joined", problem)
+        self.note("not-joined", problem)
 
-    def _temporary(self, table: exp.Table) -> Temporary | None:
-        return self._temporaries.find(table, self._key(table))
+    def find_temporary(self, table: exp.Table) -> Temporary | None:
+        """Return the temporary table of a name."""
+        return self.temporaries.find(table, self.find_key(table))
 
-    def _path(self, path: str) -> str | None:
-        key = self._datasets.of_path(path, self._script.variables)
+    def find_path(self, path: str) -> str | None:
+        """Return the dataset of a path; None and a note if it cannot be known."""
+        key = self._datasets.name_path(path, self.variables)
         if key is None:
-            self._note("not-joined", f"{path} is a path with an unknown file system or folder")
+            self.note("not-joined", f"{path} is a path with an unknown file system or folder")
         return key
 
-    def _note(self, kind: str, message: str) -> None:
-        note = Note(kind, self._line, message)  # type: ignore[arg-type]
-        if note not in self._found.notes:
-            self._found.notes.append(note)
+    def add_stage(self, name: str, url: str) -> None:
+        """Add a stage of Snowflake, which names a path."""
+        self._stages[fold(name)] = url
 
-    # ---- queries
-
-    def _outcome(self, query: exp.Expr) -> tuple[Relation, Reads]:
-        """Return the result of a query, and the datasets that it reads."""
-        reads = Reads()
-        line = self._line
-
-        def noted(what: str, name: str) -> None:
-            self._notes.setdefault((line, what), {})[name] = None
-
-        reader = Queries(
-            self._dialect,
-            lambda table: self._meaning(table, reads),
-            noted,
-            variables=self._variables,
-            type_of=self._type_of,
-        )
-        try:
-            relation = with_deep_stack(lambda: reader.read(query))
-            self._outcomes.append((reader, relation))
-        except Exception as error:  # noqa: BLE001 - a gap in reading columns costs the statement's columns
-            self._note("no-columns", f"cannot read the columns: {reason(error, line)}")
-            inner = {fold(cte.alias) for cte in query.find_all(exp.CTE)}
-            for table in query.find_all(exp.Table):
-                if table.args.get("db") or fold(table.name) not in inner:
-                    self._meaning(table, reads)
-            relation = Relation([AllColumns(None)])
-        self._found.read.update(reads)
-        return relation, reads
-
-    def _meaning(self, table: exp.Table, reads: Reads) -> KnownTable | Relation | None:
-        if is_value(table):
-            return None
-        part = part_of_table(table, self._platform)
-        if part is not None and self._is_part(table, part):
-            key = self._key(part.table)
-            if key is None:
-                self._unknown(part.table)
-                return Relation([AllColumns(None)])
-            reads.add(key, rows=part.part != "metadata")
-            return part.relation(self._table(key))
-        if (stage := stage_of(table)) or literal_of(table):
-            return self._files(stage, literal_of(table), reads)
-        if not isinstance(table.parts[-1], exp.Identifier):
-            return None
-        temporary = self._temporary(table)
-        if temporary is not None:
-            reads.include(temporary.reads, {temporary.name})
-            return temporary.relation
-        if table.name.startswith("@"):  # a parameter of T-SQL
-            return Relation([AllColumns(None)])
-        key = self._key(table)
-        if is_dual(table) and (key is None or self._known(key) == NOTHING):
-            return None
-        if key is None:
-            self._unknown(table)
-            return Relation([AllColumns(None)])
-        reads.add(key)
-        return self._table(key)
-
-    def path_of_stage(self, stage: str) -> str:
+    def find_stage(self, stage: str) -> str:
         """Return the path behind ``@stage/folder`` if the file creates the stage, else ""."""
         name, _, below = stage.removeprefix("@").partition("/")
         url = self._stages.get(fold(name.rpartition(".")[2]), "")
         return f"{url.rstrip('/')}/{below}" if url else ""
 
-    def _files(self, stage: str, path: str, reads: Reads) -> KnownTable | Relation:
-        """Return the columns of files that a query of Snowflake reads: of a stage, or a path."""
-        path = path or self.path_of_stage(stage)
-        key = self._path(path) if path else None
-        if key is not None:
-            reads.add(key)
-            return self._table(key)
-        if not path:
-            self._note("not-joined", f"reads a stage whose location is unknown: {stage}")
-        return Relation([AllColumns(None)])
+    def find_source(self, node: exp.Expr) -> str:
+        """Return the path of files that are read, by a literal or a stage; "" and a note if it is unknown."""
+        stage = stage_of(node)
+        path = literal_of(node) or self.find_stage(stage)
+        if stage and not path:
+            self.note("not-joined", f"reads a stage whose location is unknown: {stage}")
+        return path
+
+    def note(self, kind: str, message: str) -> None:
+        """Add a note on the statement, once."""
+        note = Note(kind, self.line, message)  # type: ignore[arg-type]
+        if note not in self.lineage.notes:
+            self.lineage.notes.append(note)
+
+    def note_columns(self, problem: str) -> None:
+        """Add a note on unknown columns of the statement, if there is a problem."""
+        if problem:
+            self.note("no-columns", problem)
+
+    def create(self, key: str, label: DatasetLabel, shape: Shape, location: str) -> None:
+        """Add a table or view that has these columns from now on; `location`: its path, "" without one."""
+        at = self.find_path(location) if location else None
+        self._own[key] = shape
+        self.lineage.created.append(Created(key, self.line, label, shape, at or ""))
+
+    def add_write(self, write: Write, temporary: Temporary | None = None) -> None:
+        """Add a write to a dataset; `temporary`: the table that takes its rows instead."""
+        if temporary is not None:
+            is_new = write.mode == "overwrite"
+            temporary.add_rows(write.columns, write.influences, write.reads, overwrite=is_new)
+        elif write.target:
+            write.columns = merge_columns(write.columns)
+            self.lineage.writes.append(write)
+
+    def read_query(self, query: exp.Expr) -> tuple[Relation, Reads]:
+        """Return the result of a query, and the datasets that it reads."""
+        reads = Reads()
+        line = self.line
+        reader = Queries(
+            self.dialect,
+            lambda table: self._find_meaning(table, reads),
+            lambda what, name: self._notes[line, what].add(name),
+            variables=self._statement_variables,
+            type_of=self._find_type,
+        )
+        try:
+            relation = with_deep_stack(lambda: reader.read(query))
+            self._outcomes.append((reader, relation))
+        except Exception as error:  # noqa: BLE001 - a gap in reading columns costs the statement's columns
+            self.note("no-columns", f"cannot read the columns: {reason(error, line)}")
+            inner = {fold(cte.alias) for cte in query.find_all(exp.CTE)}
+            for table in query.find_all(exp.Table):
+                if table.args.get("db") or fold(table.name) not in inner:
+                    self._find_meaning(table, reads)
+            relation = Relation([AllColumns(None)])
+        self.lineage.read.update(reads)
+        return relation, reads
+
+    def _find_meaning(self, table: exp.Table, reads: Reads) -> KnownTable | Relation | None:
+        if is_value(table):
+            return None
+        part = part_of_table(table, self.platform)
+        if part is not None and self._is_part(table, part):
+            key = self.find_key(part.table)
+            if key is None:
+                self._note_unknown(part.table)
+                return Relation([AllColumns(None)])
+            reads.add(key, rows=part.part != "metadata")
+            return part.relation(self.find_table(key))
+        if stage_of(table) or literal_of(table):
+            path = self.find_source(table)
+            return self._read_dataset(self.find_path(path) if path else None, reads)
+        if not isinstance(table.parts[-1], exp.Identifier):
+            return None
+        temporary = self.find_temporary(table)
+        if temporary is not None:
+            reads.include(temporary.reads, {temporary.name})
+            return temporary.relation
+        if table.name.startswith("@"):  # a parameter of T-SQL
+            return Relation([AllColumns(None)])
+        key = self.find_key(table)
+        if is_dual(table) and (key is None or self.ask_shape(key) == NOTHING):
+            return None
+        if key is None:
+            self._note_unknown(table)
+        return self._read_dataset(key, reads)
+
+    def _read_dataset(self, key: str | None, reads: Reads) -> KnownTable | Relation:
+        if key is None:
+            return Relation([AllColumns(None)])
+        reads.add(key)
+        return self.find_table(key)
 
     def _is_part(self, table: exp.Table, part: PartOfTable) -> bool:
         """Return whether a name is part of a table that is known, and not a table of its own."""
         if isinstance(table.this, exp.Anonymous):
             return True
-        own, above = self._key(table), self._key(part.table)
-        if own is not None and self._known(own).declared:
+        own, above = self.find_key(table), self.find_key(part.table)
+        if own is not None and self.ask_shape(own).declared:
             return False
-        return part.is_certain or (above is not None and self._known(above) != NOTHING)
+        return part.is_certain or (above is not None and self.ask_shape(above) != NOTHING)
 
-    def _table(self, key: str) -> KnownTable:
+    def find_table(self, key: str) -> KnownTable:
+        """Return the table of a dataset, as the statement knows it."""
         if key not in self._tables:
-            self._tables[key] = self._known(key).table(key)
+            self._tables[key] = self.ask_shape(key).table(key)
             self._all_tables.append(self._tables[key])
         return self._tables[key]
 
-    # ---- columns
-
-    def _type_of(self, origin: ColumnOrigin) -> str:
-        shape = self._known(origin.dataset)
+    def _find_type(self, origin: ColumnOrigin) -> str:
+        shape = self.ask_shape(origin.dataset)
         known = self._types.get(origin.dataset)
         if known is None or known[0] is not shape:
             known = self._types[origin.dataset] = (shape, shape.types())
         return known[1].get(fold(origin.column), "")
 
-    def _shape_of(self, table: exp.Table) -> Shape:
-        temporary = self._temporary(table)
+    def find_shape(self, table: exp.Table) -> Shape:
+        """Return the known columns of a table, or a temporary one."""
+        temporary = self.find_temporary(table)
         if temporary is not None:
             names = [ShapeColumn(item.name) for item in temporary.relation.named]
             return Shape(tuple(names), temporary.relation.closed, True)
-        key = self._key(table)
-        return self._known(key) if key else NOTHING
+        key = self.find_key(table)
+        return self.ask_shape(key) if key else NOTHING
 
-    def _known(self, key: str) -> Shape:
+    def ask_shape(self, key: str) -> Shape:
+        """Return the known columns of a dataset; if they change, the file is read again."""
         shape = self.asked[key] = self._shapes.get(key)
         return shape or self._own.get(key, NOTHING)
-
-    def _made(self, key: str, label: DatasetLabel, shape: Shape, location: str) -> None:
-        at = self._path(location) if location else None
-        self._own[key] = shape
-        self._found.created.append(Created(key, self._line, label, shape, at or ""))

@@ -9,12 +9,7 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.clauses import paths_of_copy
 from lineage_merge.column_lineage.scripts.writes import LoadedColumns
-from lineage_merge.column_lineage.sql.derivation import (
-    ColumnOrigin,
-    Derivation,
-    itself,
-    merged,
-)
+from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, itself, merged
 from lineage_merge.model.elements import field_path
 
 # Returns the paths of a JSONPaths file, None if it cannot be read.

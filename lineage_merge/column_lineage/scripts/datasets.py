@@ -22,10 +22,10 @@ class Datasets(Protocol):
     def references(self) -> Mapping[str, Reference]:
         """Return a name of each dataset that was resolved, by key."""
 
-    def of_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
+    def name_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
         """Return the dataset of a table in the current `database`; None if the name contains a variable."""
 
-    def of_path(self, path: str, variables: Variables) -> str | None:
+    def name_path(self, path: str, variables: Variables) -> str | None:
         """Return the dataset of a path; None if it contains a variable or its file system is unknown."""
 
 

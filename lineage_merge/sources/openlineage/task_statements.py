@@ -240,7 +240,7 @@ class WarehouseTables:
     warehouse: Warehouse
     references: dict[str, Reference] = field(default_factory=dict)
 
-    def of_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
+    def name_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
         """Return the dataset of a table; None if its name has a variable or is incomplete.
 
         In Redshift, whose search path ends with `public`, the merge completes it.
@@ -258,7 +258,7 @@ class WarehouseTables:
             self._add(Reference(namespace, join_name(parts))) if is_complete or scheme == "redshift" else None
         )
 
-    def of_path(self, path: str, variables: Variables) -> str | None:
+    def name_path(self, path: str, variables: Variables) -> str | None:
         """Return the dataset of a path; None if it has a variable, or no file system."""
         return self._add(Reference("", path)) if ":/" in path and not variables.in_name(path) else None
 
@@ -306,7 +306,7 @@ class EventTables:
         if len(schemas) == 1:
             self._schema = schemas.pop()
 
-    def of_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
+    def name_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
         """Return the dataset of a table; None if its schema is unknown or its name has a variable."""
         parts = [part.name for part in table.parts]
         if any(variables.in_name(part) for part in parts):
@@ -321,7 +321,7 @@ class EventTables:
         whole = [*before, *parts] if len(parts) < levels else parts
         return self.add((self.namespace, join_name(whole))) if len(whole) == levels and not matching else None
 
-    def of_path(self, path: str, variables: Variables) -> str | None:
+    def name_path(self, path: str, variables: Variables) -> str | None:
         """Return the dataset of a path; None if it has a variable, or no file system."""
         return self.add(("", path)) if ":/" in path and not variables.in_name(path) else None
 

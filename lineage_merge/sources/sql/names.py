@@ -28,20 +28,20 @@ class NamedTables:
             self.references.setdefault(key, reference)
         return key
 
-    def of_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
+    def name_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
         """Return the dataset of a table in the current `database`; None if the name contains a variable."""
         parts = [part.name for part in table.parts]
         if any(variables.in_name(part) for part in parts):
             return None
         if path := path_of_table(table):
-            return self.of_path(path, variables)
+            return self.name_path(path, variables)
         if len(parts) == 1:
             parts = [*database, *parts]
         elif len(parts) == 2 and len(database) == 2:
             parts = [database[0], *parts]
         return self.key(Reference(self.namespace, join_name(parts)))
 
-    def of_path(self, path: str, variables: Variables) -> str | None:
+    def name_path(self, path: str, variables: Variables) -> str | None:
         """Return the dataset of a path; None if it contains a variable or its file system is unknown."""
         if ":/" not in path or _dataset_path(path, variables) is None:
             return None

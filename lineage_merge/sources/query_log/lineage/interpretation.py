@@ -163,7 +163,7 @@ def created_view(unit: Unit, warehouse: Warehouse) -> Iterator[str]:
     for parsed in parsed_statements(unit.statements[unit.target], warehouse.dialect):
         tree = parsed.tree
         table = tree.find(exp.Table) if isinstance(tree, exp.Create) and tree.kind == "VIEW" else None
-        if table is not None and (key := datasets.of_table(table, (), Variables())) is not None:
+        if table is not None and (key := datasets.name_table(table, (), Variables())) is not None:
             yield key
 
 

@@ -37,11 +37,11 @@ class LoggedTables:
     references: dict[str, Reference] = field(default_factory=dict)
     external: dict[str, Reference] = field(default_factory=dict)
 
-    def of_table(self, table: exp.Table, _database: tuple[str, ...], _variables: Variables) -> str | None:
+    def name_table(self, table: exp.Table, _database: tuple[str, ...], _variables: Variables) -> str | None:
         """Return the key of a table."""
         parts = [part.name for part in table.parts]
         if "://" in parts[-1]:
-            return self.of_path(parts[-1], _variables)
+            return self.name_path(parts[-1], _variables)
         local = self._local(parts) if self.local else None
         if local is not None:
             if not local.renamed_to:
@@ -66,7 +66,7 @@ class LoggedTables:
         """Return the database, schema and name of a table."""
         return self._parts([part.name for part in table.parts])
 
-    def of_path(self, path: str, _variables: Variables) -> str | None:
+    def name_path(self, path: str, _variables: Variables) -> str | None:
         """Return the key of a path; None if its file system is unknown."""
         return self._key(Reference("", path)) if ":/" in path else None
 
