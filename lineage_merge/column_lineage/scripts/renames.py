@@ -43,5 +43,5 @@ def follow_renames(lineage: FileLineage) -> None:
 def _renamed_reads(reads: Reads, last: Callable[[str], str]) -> Reads:
     renamed = Reads()
     for key, read in reads.items():
-        renamed.add(last(key), read.via, rows=read.rows, assumed=read.assumed)
+        renamed.include(Reads({last(key): read}))
     return renamed

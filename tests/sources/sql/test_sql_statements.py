@@ -1,5 +1,9 @@
 """Each kind of statement in its dialect: datasets and columns, by hand."""
 
+from lineage_merge.column_lineage.scripts.renames import follow_renames
+from lineage_merge.column_lineage.scripts.results import Created, FileLineage
+from lineage_merge.column_lineage.scripts.shapes import Shape
+from lineage_merge.column_lineage.scripts.writes import Reads, Write
 from tests.sources.sql.sql_reading import REDSHIFT, lineage_of
 
 DDL = "create table dw.t (a int, b string, c string); create table raw.s (id int, name string, kind string);"
@@ -396,3 +400,17 @@ def test_truncating_with_options_is_not_reported() -> None:
 def test_a_table_that_is_renamed_twice_has_its_last_name() -> None:
     renames = "alter table dw.a rename to dw.b; alter table dw.b rename to dw.c"
     assert lineage_of(f"create table dw.a as select id from raw.s; {renames}").feeds == {("raw.s", "dw.c")}
+
+
+def test_reads_of_a_renamed_table_stay_as_they_are() -> None:
+    lineage = FileLineage("f.sql")
+    lineage.created.append(Created("t_new", 1, "table", Shape()))
+    lineage.renamed["t_new"] = "t"
+    reads = Reads()
+    reads.add("s3://raw/x", ["tmp"], rows=False, assumed=True, columns_lost=True)
+    lineage.writes.append(Write("t_new", 2, "append", None, reads, [], {}))
+
+    follow_renames(lineage)
+
+    (write,) = lineage.writes
+    assert (write.target, write.reads) == ("t", reads)
