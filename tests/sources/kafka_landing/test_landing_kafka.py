@@ -219,7 +219,8 @@ from lineage_merge.infra.spark_session import session
 
 with session(SparkOptions(kafka=sys.argv[1] == "with")) as spark:
     try:
-        print("LANDED", land_messages(spark, Kafka(sys.argv[2], "started", sys.argv[3], key="spline.kafka")).folder)
+        kafka = Kafka(sys.argv[2], "started", sys.argv[3], key="spline.kafka")
+        print("LANDED", land_messages(spark, kafka).folder)
     except LineageMergeError as error:
         print("ERROR", error.message)
 """
