@@ -58,31 +58,37 @@ def _move(endpoint: Endpoint, execute: GremlinExecutor, duplicate: str, canonica
         snapshot = take_snapshot(execute, duplicate)
         if snapshot is None:
             return 1 if attempt else 0
-        # Each DAG has its own edge to a column.
-        column_ids = [
-            edge.to_id
-            for edge in snapshot.edges
-            if edge.label == "has_column"
-            and edge.from_id == duplicate
-            and edge.to_id.startswith(f"{duplicate}|")
-        ]
-        columns = [
-            column for identifier in sorted(set(column_ids)) if (column := take_snapshot(execute, identifier))
-        ]
-        new_ids = {
-            duplicate: canonical,
-            **{column.id: canonical + column.id[len(duplicate) :] for column in columns},
-        }
-        _copy(endpoint, execute, [snapshot, *columns], new_ids)
-        for column in columns:
-            execute(
-                partial(drop_if_unchanged, vertex=column.id, edge_count=column.edge_count, dags=column.dags)
-            )
-        edge_count = snapshot.edge_count - len(column_ids)
-        execute(partial(drop_if_unchanged, vertex=duplicate, edge_count=edge_count, dags=snapshot.dags))
+        snapshots = [snapshot, *_columns_below(execute, snapshot)]
+        new_ids = {each.id: canonical + each.id[len(duplicate) :] for each in snapshots}
+        _copy(endpoint, execute, snapshots, new_ids)
+        for each in reversed(snapshots):  # fields before their columns, the dataset last
+            # Edges to what was dropped before are gone.
+            edge_count = each.edge_count - len(_edges_below(each))
+            execute(partial(drop_if_unchanged, vertex=each.id, edge_count=edge_count, dags=each.dags))
     if take_snapshot(execute, duplicate) is None:
         return 1
     raise GraphRejected(f"not moved to {canonical}, concurrent changes: {duplicate}")
+
+
+def _columns_below(execute: GremlinExecutor, dataset: VertexSnapshot) -> Iterator[VertexSnapshot]:
+    """Yield the columns of a dataset, and below them their fields."""
+    waiting = [dataset]
+    while waiting:
+        vertex = waiting.pop(0)
+        # Each DAG has its own edge to a column.
+        ids = sorted({edge.to_id for edge in _edges_below(vertex)})
+        found = [column for identifier in ids if (column := take_snapshot(execute, identifier))]
+        yield from found
+        waiting += found
+
+
+def _edges_below(vertex: VertexSnapshot) -> list[EdgeUpsert]:
+    """Return the edges to the columns of a dataset, or to the fields of a column."""
+    return [
+        edge
+        for edge in vertex.edges
+        if edge.label == "has_column" and edge.from_id == vertex.id and edge.to_id.startswith(f"{vertex.id}|")
+    ]
 
 
 def _copy(

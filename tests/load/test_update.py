@@ -12,7 +12,7 @@ from lineage_merge.load.result import LoadResult
 from lineage_merge.load.update import update
 from lineage_merge.merge.alias_resolution import OWN
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness
-from lineage_merge.model.elements import JobKey, assertion_id, column_id
+from lineage_merge.model.elements import JobKey, assertion_id, column_id, field_path
 from lineage_merge.model.errors import RetireRefused
 from tests.graph_reading import edges_of, whole
 from tests.load.engines import on_both_engines
@@ -431,6 +431,21 @@ def test_a_new_path_of_a_table_also_moves_lineage_of_jobs_that_did_not_run(
         (path, "feeds", "dev|wh|m"),
     } <= edges
     assert not any("hive" in key for key in whole(gremlin)[0])
+
+
+def test_fields_move_with_their_columns(load: Load, gremlin: GraphTraversalSource) -> None:
+    made = table_only("t")
+    column, field = (column_id(dataset("hive|db.sales"), name) for name in ("c", field_path("c", "f")))
+    made.nodes[field] = {**made.nodes[column], "id": field, "name": "f"}
+    load(made.edge(None, column, "has_column", field))
+
+    load(path_and_alias())
+
+    vertices, edges = whole(gremlin)
+    moved = "dev|s3://lake|sales|c|f"
+    assert vertices[moved][1]["dag_name"] == ["t"]
+    assert ("dev|s3://lake|sales|c", "has_column", moved) in {edge[:3] for edge in edges.values()}
+    assert not any("hive" in key for key in vertices)
 
 
 def test_an_alias_of_two_vertices_is_not_followed(load: Load, gremlin: GraphTraversalSource) -> None:
