@@ -19,7 +19,7 @@ precedence (one of its jobs writes it, or its catalog knows the location). If no
 greatest value stays, so that two DAGs never overwrite each other's values. Reads are counted of the same
 statements by all DAGs: the last merge counts, and `last_read_at` only grows.
 
-Most elements of most merges are new or unchanged (`load.property_values`); only the others are compared value
+Most elements of most merges are new or unchanged (`load.element_rows`); only the others are compared value
 by value.
 """
 

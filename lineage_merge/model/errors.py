@@ -119,7 +119,7 @@ class CaptureError(SourceError):
 
 
 class InputTooLarge(LineageMergeError):
-    """The input exceeds `input_budget.limited`: it must be distributed."""
+    """The input exceeds `infra.input_budget.limit_input`: it must be distributed."""
 
 
 class NamingError(LineageMergeError):

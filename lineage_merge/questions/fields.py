@@ -1,6 +1,6 @@
 """Fields of the rows and answers of questions: the type of a field says what it is.
 
-What a field is decides how JSON, data frames and tables show it (here), and tools (`mcp.tool_rows`).
+What a field is decides how JSON, data frames and tables show it (here), and tools (`mcp.models`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping

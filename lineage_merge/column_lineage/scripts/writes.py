@@ -53,7 +53,7 @@ class Reads(dict[str, Read]):
 
 @dataclass(slots=True)
 class Write:
-    """A statement's write to one dataset. Datasets are keys of `names.Datasets`.
+    """A statement's write to one dataset. Datasets are keys of `scripts.datasets.Datasets`.
 
     `columns`: the derivation of each written column. `assumed`: they have the names of the query's.
     """
@@ -87,7 +87,7 @@ LoadColumns = Callable[[exp.Copy, Sequence[str], Collection[str]], LoadedColumns
 
 @dataclass(slots=True)
 class Note:
-    """A problem with a statement: `kind` as in `model.Problem`."""
+    """A problem with a statement: `kind` as in `model.elements.Problem`."""
 
     kind: Literal["rejected", "skipped", "not-joined", "no-columns", "notice"]
     line: int
