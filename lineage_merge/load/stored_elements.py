@@ -11,7 +11,7 @@ INTERIM = "~"
 class StoredVertex(NamedTuple):
     """A vertex of the graph.
 
-    `label`: ``A::B`` if it has several (`graph_format.schema.labels_of`). `properties`: see `load.element_rows`.
+    `label`: ``A::B`` if it has several (`schema.labels_of`). `properties`: see `load.element_rows`.
     `tagged`: has the DAG's tag. `others`: other DAGs whose tags it has. `built_elsewhere`: a job of another
     DAG writes it, or the dataset whose column it is.
     """
