@@ -181,7 +181,7 @@ def _inputs(
     for source in SOURCES:
         own = source.discovery()
         values = {option.key: given[_parameter(source, option.key)] for option in own.options}
-        if values and (source_input := own.named(values)):
+        if values and (source_input := own.read_options(values)):
             named[source.key] = source_input
     if folder is None and named:
         return named, ()

@@ -69,7 +69,7 @@ class InitQuestions:
             sources = [source for source in SOURCES if is_wanted(source)]
             for source in sources:
                 if chosen.keys().isdisjoint(source.key for source in sources):
-                    answer = source.discovery().asked(self._prompt)
+                    answer = source.discovery().ask(self._prompt)
                     chosen |= {source.key: answer} if answer else {}
         return chosen
 

@@ -84,7 +84,7 @@ def _parameter(key: config.Key) -> str:
 
 
 def _option(key: config.Key) -> Callable[[Any], Any]:
-    text = config.default_text(key.schema)
+    text = config.format_default(key.schema)
     default = f"default: {text}; " if text else ""
     attributes: dict[str, Any] = {
         "cls": Option,

@@ -9,7 +9,7 @@ and exporters are injected (`orchestration.configuration`).
 from lineage_merge.config.config_reader import ConfigReader
 from lineage_merge.config.policies import Policy
 from lineage_merge.config.propagation import Cleared, Propagation
-from lineage_merge.config.section import Key, default_text
+from lineage_merge.config.section import Key, format_default
 from lineage_merge.config.settings import (
     NO_HISTORY,
     Bulk,
@@ -52,7 +52,7 @@ __all__ = [
     "QuerySettings",
     "Rule",
     "SparkOptions",
-    "default_text",
+    "format_default",
     "parse_default_schema",
     "split_dataset",
 ]

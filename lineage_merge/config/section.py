@@ -77,7 +77,7 @@ class Key(NamedTuple):
         return "--" + "-".join(self.path).replace("_", "-")
 
 
-def default_text(schema: Mapping[str, Any]) -> str:
+def format_default(schema: Mapping[str, Any]) -> str:
     """Return the default of a key for people, "" if it has none: ``60``, ``latest``, ``two per core``."""
     value = schema.get("default", schema.get("x-default", ""))
     if isinstance(value, list):

@@ -249,16 +249,16 @@ class ImpactResult(RowsResult):
         for name, elements in groups.items():
             reads = "reads, last_read: last read, " if self.usages and name in _READ else ""
             columns = f"title: {name}, {_MORE.get(name, '')}{distance}, {reads}owners, dags: DAGs"
-            yield from _spaced(row_table(map(self.row, elements), columns, name))
+            yield from _separate(row_table(map(self.row, elements), columns, name))
         columns = f"name: tests, assertion_type: type, {distance}, status, checked: checks, owners"
-        yield from _spaced(row_table(map(_test_row, self.tests), columns, "tests"))
+        yield from _separate(row_table(map(_test_row, self.tests), columns, "tests"))
         dags = AnswerTable("DAGs", name="DAGs")
         for dag in impact.dags:
             dags.add(dag)
-        yield from _spaced(dags)
+        yield from _separate(dags)
 
 
-def _spaced(table: "AnswerTable") -> Renderables:
+def _separate(table: "AnswerTable") -> Renderables:
     """Yield a table after an empty line, if it has rows."""
     from rich.text import Text
 

@@ -140,14 +140,14 @@ class SourceDiscovery:
         """Return what the document of a project contains. Raises `SourceError`."""
         raise NotImplementedError(location)
 
-    def named(self, given: Mapping[str, Any]) -> SourceInput | None:
+    def read_options(self, given: Mapping[str, Any]) -> SourceInput | None:
         """Return the input that options name; `given` are their values by key. Raises `ConfigError`."""
         for option in self.locations:
             if value := given[option.key]:
                 return SourceInput(option.key, (value,) if isinstance(value, str) else tuple(value))
         return None
 
-    def asked(self, prompt: Prompt) -> SourceInput | None:
+    def ask(self, prompt: Prompt) -> SourceInput | None:
         """Ask for the input, if no source of this kind is known."""
         return None
 

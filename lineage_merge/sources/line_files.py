@@ -86,6 +86,11 @@ def stored_bytes(parts: Iterable[Slice]) -> int:
     return sum(part.end - part.start for part in parts)
 
 
+def list_bytes(locations: Iterable[str]) -> int:
+    """List the files at locations; return their stored size. Raises `SourceError`."""
+    return stored_bytes(find(locations))
+
+
 def unpacked_bytes(parts: Iterable[Slice]) -> int:
     """Estimate the uncompressed size of text slices."""
     return sum(StoredFile(part.location, part.end - part.start).text_bytes for part in parts)

@@ -40,7 +40,7 @@ class LineSource(Source[Settings]):
 
     def size(self, settings: Settings) -> int:
         """Return the stored bytes of the files. Raises `SourceError`."""
-        return line_files.stored_bytes(line_files.find(self.files(settings)))
+        return line_files.list_bytes(self.files(settings))
 
     def preflight(self, settings: Settings) -> None:
         """Check that the files can be listed. Raises `SourceError`."""

@@ -2,7 +2,6 @@
 
 import subprocess
 from pathlib import Path
-from typing import IO
 
 from tests.chaos import processes
 from tests.command_line import clean_environment, command
@@ -29,7 +28,7 @@ class Command:
             text=True,
         )
         self.pid = self._process.pid
-        self.killed = False
+        self._killed = False
         self._descendants: list[int] = []
 
     def kill(self, victim: str) -> bool:
@@ -40,7 +39,7 @@ class Command:
         jvms = processes.jvms(self._descendants)
         if victim == "jvm" and not jvms:
             return False
-        self.killed = True
+        self._killed = True
         match victim:
             case "jvm":
                 processes.kill(jvms)
@@ -49,16 +48,6 @@ class Command:
             case _:
                 processes.kill([self.pid, *self._descendants])
         return True
-
-    @property
-    def output(self) -> IO[str]:
-        """Return the standard output."""
-        assert self._process.stdout is not None
-        return self._process.stdout
-
-    def terminate(self) -> None:
-        """Send SIGTERM."""
-        self._process.terminate()
 
     def end(self) -> str:
         """Wait for the end of the command; returns "" or the error. Raises InvariantViolated."""
@@ -71,7 +60,7 @@ class Command:
         if code == 0:
             self._process.communicate()
             return ""
-        if code < 0 and self.killed:
+        if code < 0 and self._killed:
             return f"killed by signal {-code}"
         out, err = self._process.communicate(timeout=_ORPHAN_SECONDS)
         if "Traceback" in out + err:

@@ -221,7 +221,7 @@ def test_only_the_user_can_read_a_graph(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     graph = GraphFolder(tmp_path / "lineage-merge" / "graph")
     graph.path.parent.mkdir(mode=0o755)  # as an earlier version left it
-    with graph.locked():
+    with graph.lock():
         graph.write(empty_tables())
     found = list(graph.path.parent.rglob("*"))
     modes = {file.name: file.stat().st_mode & 0o777 for file in found}
@@ -232,6 +232,6 @@ def test_only_the_user_can_read_a_graph(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 def test_a_folder_that_holds_other_files_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    with GraphFolder(tmp_path / "graph").locked():
+    with GraphFolder(tmp_path / "graph").lock():
         pass
     assert tmp_path.stat().st_mode & 0o777 == 0o755

@@ -124,7 +124,7 @@ def test_without_pyarrow_the_fix_is_named(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with (
         pytest.raises(EmbeddedError, match=r"install lineage-merge\[parquet\]"),
-        GraphFolder(tmp_path / "graph").locked(),
+        GraphFolder(tmp_path / "graph").lock(),
     ):
         pytest.fail("it has the lock")
 
@@ -133,7 +133,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(EmbeddedError, match=r"the graph .*file/graph: Not a directory|File exists"),
-        GraphFolder(tmp_path / "file" / "graph").locked(),
+        GraphFolder(tmp_path / "file" / "graph").lock(),
     ):
         pytest.fail("it has the lock")
 

@@ -126,7 +126,7 @@ def _joins_nothing(condition: exp.Expr) -> bool:
     """Return whether a condition compares no columns of tables for equality, or only tests a subquery."""
     if condition.find(exp.Query):
         return True
-    pairs = (equal for equal in condition.find_all(exp.EQ))
+    pairs = condition.find_all(exp.EQ)
     return not any(isinstance(pair.left, exp.Column) and isinstance(pair.right, exp.Column) for pair in pairs)
 
 

@@ -256,7 +256,7 @@ def test_concurrent_loads_of_two_processes_lose_nothing(tmp_path: Path) -> None:
 
 
 def _hold(path: Path, held: Any) -> None:
-    with GraphFolder(path).locked():
+    with GraphFolder(path).lock():
         held.set()
         signal.pause()
 
@@ -276,7 +276,7 @@ def test_a_load_waits_for_another_process_and_says_so(
         said: list[str] = []
         with (
             pytest.raises(EmbeddedError, match=r"still loaded by another process after 0\.001 minutes"),
-            graph.locked(said.append, seconds=0.06),
+            graph.lock(said.append, seconds=0.06),
         ):
             pytest.fail("it has the lock")
         assert said == [f"another process loads the graph {tmp_path / 'graph'}: waiting for it"]

@@ -107,10 +107,6 @@ class Relation:
                 result += [NamedColumn(name, item.table.find(name) or {}) for name in names]
         return result
 
-    def has_structure(self) -> bool:
-        """Return whether the query builds a structure."""
-        return any(isinstance(item.derivation, Structure) for item in self.named)
-
     def row(self) -> Structure:
         """Return the derivation of a row as a value, a structure with the columns as fields."""
         fields = [(item.name, item.derivation) for item in self.known()]

@@ -20,7 +20,7 @@ _FOLDER = 0o700
 
 
 @contextmanager
-def locked(file: Path, what: str, on_progress: ProgressCallback, seconds: float) -> Iterator[None]:
+def hold_lock(file: Path, what: str, on_progress: ProgressCallback, seconds: float) -> Iterator[None]:
     """Hold an exclusive lock on a file; wait for it if another process has it. Raises `EmbeddedError`.
 
     `what`: its subject in messages.

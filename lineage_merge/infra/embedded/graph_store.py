@@ -52,7 +52,7 @@ class GraphFolder:
     path: Path
 
     @contextmanager
-    def locked(
+    def lock(
         self, on_progress: ProgressCallback = no_progress, seconds: float = file_lock.LOAD_SECONDS
     ) -> Iterator[None]:
         """Wait until no other process loads this graph, for at most `seconds`; then load it alone."""
@@ -62,7 +62,7 @@ class GraphFolder:
             make_folder(graph.parent, own=graph_files.is_private_folder(graph.parent))
         except OSError as error:
             raise EmbeddedError(f"the graph {graph}: {error.strerror or error}: {error.filename}") from None
-        with file_lock.locked(Path(f"{graph}.lock"), f"the graph {graph}", on_progress, seconds):
+        with file_lock.hold_lock(Path(f"{graph}.lock"), f"the graph {graph}", on_progress, seconds):
             yield
 
     def read(self) -> GraphTables:
@@ -89,7 +89,7 @@ class GraphFolder:
         return dict(next(iter(table.to_pylist()), {}))
 
     def write(self, tables: GraphTables) -> None:
-        """Replace the graph, within `locked`."""
+        """Replace the graph, within `lock`."""
         write_snapshot(self.path, tables)
 
 

@@ -20,7 +20,7 @@ def remove(
     on_progress: ProgressCallback = no_progress,
 ) -> Removed:
     """Remove a pipeline; with `dry_run` only count. Raises EmbeddedError."""
-    with nullcontext() if dry_run else folder.locked(on_progress):
+    with nullcontext() if dry_run else folder.lock(on_progress):
         draft = Draft(folder.read())
         removed = _remove_job(draft, pipeline) if pipeline.job else _remove_dag(draft, pipeline)
         if not dry_run and removed != Removed(0, 0, 0):

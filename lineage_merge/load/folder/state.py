@@ -43,18 +43,18 @@ class FolderState:
 
     def picture(self, engine: Engine) -> Picture:
         """Return all elements of the DAG, as `load.graph_state.read_picture`."""
-        vertices = self._tagged()
+        vertices = self._select_tagged()
         edges = self._edges_from(vertices["id"].combine_chunks())
         nodes = list(self._node_rows(vertices))
         return Picture(engine.rows(nodes), engine.rows(list(map(self._edge_row, _rows(edges)))))
 
     def runs(self, engine: Engine) -> Rows[Row]:
         """Return the vertices of the DAG with properties of their newest run."""
-        vertices = self._tagged()
+        vertices = self._select_tagged()
         of_runs = arrow().compute.is_in(vertices["label"], arrow().array(sorted(RUN_LABELS)))
         return engine.rows(list(self._node_rows(vertices.filter(of_runs))))
 
-    def _tagged(self) -> Any:
+    def _select_tagged(self) -> Any:
         return self.tables.vertices.filter(self._has_tag())
 
     def _has_tag(self) -> Any:

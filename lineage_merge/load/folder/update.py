@@ -46,7 +46,7 @@ def update(
     started = time.monotonic()
     with (
         merge.nodes.engine.own_errors(),
-        nullcontext() if dry_run else folder.locked(on_progress),
+        nullcontext() if dry_run else folder.lock(on_progress),
         collection_off(),
     ):
         with step("compare"):

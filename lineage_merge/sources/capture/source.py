@@ -39,7 +39,7 @@ class CaptureSource(Source[Capture]):
     def size(self, settings: Capture) -> int:
         from lineage_merge.sources import line_files
 
-        return line_files.stored_bytes(line_files.find(settings.files))
+        return line_files.list_bytes(settings.files)
 
     def preflight(self, settings: Capture) -> None:
         from lineage_merge.sources import line_files

@@ -46,7 +46,7 @@ class DbtDiscovery(SourceDiscovery):
 
         return inspect(location)
 
-    def asked(self, prompt: Prompt) -> SourceInput | None:
+    def ask(self, prompt: Prompt) -> SourceInput | None:
         """Ask for a manifest."""
         manifest = prompt("dbt manifest.json (path or s3://, empty: none)")
         return SourceInput("manifest", (manifest,)) if manifest else None

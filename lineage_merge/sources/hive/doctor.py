@@ -46,4 +46,4 @@ def preflight(hive: Hive) -> None:
 
 def size(hive: Hive) -> int | None:
     """Return the stored bytes of the logs, None with a Kafka topic. Raises `SourceError`."""
-    return None if hive.kafka else line_files.stored_bytes(line_files.find(hive.log))
+    return None if hive.kafka else line_files.list_bytes(hive.log)

@@ -48,9 +48,9 @@ class QueryLogDiscovery(SourceDiscovery):
     is_list = True
     job_word = "statement"
 
-    def named(self, given: Mapping[str, Any]) -> SourceInput | None:
+    def read_options(self, given: Mapping[str, Any]) -> SourceInput | None:
         """Return the named folders; the first one decides the format."""
-        source_input = super().named(given)
+        source_input = super().read_options(given)
         if source_input is None:
             return None
         with suppress(SourceError):

@@ -188,7 +188,7 @@ def size(logs: Sequence[QueryLog]) -> int | None:
     total = 0
     for log in logs:
         if log.format == "statements":
-            total += line_files.stored_bytes(line_files.find([log.path]))
+            total += line_files.list_bytes([log.path])
         else:
             total += sum(view_file.file.size for view_file in redshift.files_of(log))
     return total

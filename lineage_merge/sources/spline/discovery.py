@@ -79,7 +79,7 @@ class SplineDiscovery(SourceDiscovery):
 
         return inspection.sample(settings)
 
-    def named(self, given: Mapping[str, Any]) -> SourceInput | None:
+    def read_options(self, given: Mapping[str, Any]) -> SourceInput | None:
         """Return the named export, database or files of agents; only one of them can be read."""
         login = {name: given[name] for name in _LOGIN}
         if sum(bool(given[name]) for name in ("export", "arango", "agent")) > 1:
@@ -89,9 +89,9 @@ class SplineDiscovery(SourceDiscovery):
         if any(login.values()):
             flags = "--spline-database, --spline-username and --spline-password-env"
             raise ConfigError("", f"{flags} need --spline-arango")
-        return super().named(given)
+        return super().read_options(given)
 
-    def asked(self, prompt: Prompt) -> SourceInput | None:
+    def ask(self, prompt: Prompt) -> SourceInput | None:
         """Ask for the database or an export."""
         location = prompt("Spline: URL of its ArangoDB, or folder of an export (empty: none)")
         if not location.lower().startswith(("http://", "https://")):

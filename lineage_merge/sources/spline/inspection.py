@@ -63,7 +63,7 @@ def size(spline: Spline) -> int | None:
     if spline.kafka:
         return None
     if spline.agent:
-        return line_files.stored_bytes(line_files.find(spline.agent))
+        return line_files.list_bytes(spline.agent)
     return line_files.stored_bytes(part.slice for part in export.find(spline.export))
 
 

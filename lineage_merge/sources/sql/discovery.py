@@ -30,9 +30,9 @@ class SqlDiscovery(SourceDiscovery):
     )
     is_list = True
 
-    def named(self, given: Mapping[str, Any]) -> SourceInput | None:
+    def read_options(self, given: Mapping[str, Any]) -> SourceInput | None:
         """Return the named folders, with their dialect."""
-        source_input = super().named(given)
+        source_input = super().read_options(given)
         return source_input and source_input._replace(settings={"dialect": given["dialect"]})
 
     def search(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> Discovered:

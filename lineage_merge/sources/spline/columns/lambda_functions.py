@@ -75,7 +75,7 @@ class LambdaFunctions:
             yield [Input(array, IDENTITY)]
         yield [Input(array, TRANSFORMATION, passes=False) for array in arrays]
 
-    def _computed_items(self, expression: Node, arguments: tuple[Node, ...], roles: LambdaRoles) -> None:
+    def _add_computed_items(self, expression: Node, arguments: tuple[Node, ...], roles: LambdaRoles) -> None:
         """Add an array, or one value, that a function computes of items."""
         *arrays, function = arguments
         inputs = self._graph.inputs[expression]
@@ -83,7 +83,7 @@ class LambdaFunctions:
         if not self._bind(function, *self._items(arrays)):
             inputs.extend(Input(array, TRANSFORMATION, passes=False) for array in arrays)
 
-    def _selected(self, expression: Node, arguments: tuple[Node, ...], roles: LambdaRoles) -> None:
+    def _add_selected(self, expression: Node, arguments: tuple[Node, ...], roles: LambdaRoles) -> None:
         value, function = arguments[0], arguments[-1]
         if len(roles.variables) > 1:
             variables = iter([[self._graph.map_side(value, KEYS)], [self._graph.map_side(value, VALUES)]])
@@ -95,11 +95,11 @@ class LambdaFunctions:
             Input(function, CONDITIONAL, passes=False),
         ]
 
-    def _sorted_items(self, expression: Node, arguments: tuple[Node, ...], _: LambdaRoles) -> None:
+    def _add_sorted_items(self, expression: Node, arguments: tuple[Node, ...], _: LambdaRoles) -> None:
         """Add a sorted array, whose default comparison is a function, too."""
         self._graph.inputs[expression].append(Input(arguments[0], TRANSFORMATION))
 
-    def _reduced_items(self, expression: Node, arguments: tuple[Node, ...], _: LambdaRoles) -> None:
+    def _add_reduced_items(self, expression: Node, arguments: tuple[Node, ...], _: LambdaRoles) -> None:
         if len(arguments) != 4:
             return
         array, start, merge, finish = arguments
@@ -108,7 +108,7 @@ class LambdaFunctions:
         self._bind(finish, aggregate)
         self._graph.inputs[expression].append(Input(finish, TRANSFORMATION))
 
-    def _computed_map(self, expression: Node, arguments: tuple[Node, ...], roles: LambdaRoles) -> None:
+    def _add_computed_map(self, expression: Node, arguments: tuple[Node, ...], roles: LambdaRoles) -> None:
         """Add a map of which a function computes the keys or the values."""
         *maps, function = arguments
         keys = [self._graph.map_side(value, KEYS) for value in maps]
@@ -125,11 +125,11 @@ class LambdaFunctions:
 
 
 _RULES: Mapping[str, Callable[[LambdaFunctions, Node, tuple[Node, ...], LambdaRoles], None]] = {
-    "computed": LambdaFunctions._computed_items,
-    "tested": LambdaFunctions._computed_items,
-    "selected": LambdaFunctions._selected,
-    "sorted": LambdaFunctions._sorted_items,
-    "reduced": LambdaFunctions._reduced_items,
-    "keys": LambdaFunctions._computed_map,
-    "values": LambdaFunctions._computed_map,
+    "computed": LambdaFunctions._add_computed_items,
+    "tested": LambdaFunctions._add_computed_items,
+    "selected": LambdaFunctions._add_selected,
+    "sorted": LambdaFunctions._add_sorted_items,
+    "reduced": LambdaFunctions._add_reduced_items,
+    "keys": LambdaFunctions._add_computed_map,
+    "values": LambdaFunctions._add_computed_map,
 }
