@@ -1,1 +1,1 @@
-"""Column lineage: transformations, and the derivation of columns in SQL."""
+"""Column lineage: values, what they are made of, and the columns that they lead to."""

@@ -1,287 +1,375 @@
 """The graph of values, down to columns of sources and their fields.
 
-A node is a name that its front end gives: the id of an expression in a document, or a generated one for a
-column in the text of a subquery. Each input has the step it takes. Every traversal is iterative, and visits a
-node at most once per state.
+A value has inputs, each with the step it takes, or is a column of a source. Inputs may be added at any time:
+what a part of a value is made of is determined when the graph is read. Every traversal is iterative, and
+visits a value at most once per state.
 
-A part of a value (a struct's field, a map's entry, an array's item) is a node of its own. Its inputs are the
+A part of a value (a struct's field, a map's entry, an array's item) is a value of its own. Its inputs are the
 same part of the inputs that the value passes on, down to what builds the value of parts, or to a column of
 which it is a field.
 """
 
-from collections import defaultdict, deque
-from collections.abc import Container, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple
 
 from lineage_merge.column_lineage.parts import VALUES, Part
-from lineage_merge.column_lineage.transformations import Transformation, compose
+from lineage_merge.column_lineage.transformations import Source, Transformation, compose
 from lineage_merge.model.elements import Reference, field_path
 
-Node = str
 # Types end sooner; documents may be wrong.
 _DEEPEST = 50
 
 
-class Input(NamedTuple):
+class SourceColumn(NamedTuple, Generic[Source]):
+    """A column of a dataset, or a field of one (`field_path`)."""
+
+    source: Source
+    column: str
+
+
+class Input(NamedTuple, Generic[Source]):
     """An input of a value. IDENTITY: passed on unchanged, at most renamed.
 
     `passes`: parts of the value are parts of the input; else each depends on the whole input.
     """
 
-    node: Node
-    step: Transformation
+    value: "Value[Source]"
+    step: Transformation = Transformation.IDENTITY
     passes: bool = True
 
 
-class SourceColumn(NamedTuple):
-    """A column of a dataset that the plan reads, or a field of one (`field_path`)."""
-
-    source: Reference
-    column: str
-
-
-class Chain(NamedTuple):
-    """A path from a target to a source's column.
-
-    `step` is the first node from the target that does more than rename, "" without one. `fields` are the
-    names below the target if it is built of parts: the path is that of one of them.
-    """
-
-    column: SourceColumn
-    transformation: Transformation
-    step: Node
-    fields: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
-class BuiltValue:
-    """A value that the plan builds: the input of each part.
+class BuiltValue(Generic[Source]):
+    """A value that is built of parts: the input of each.
 
     `is_listed`: asked for the whole of a struct, the fields are the answer, and not its inputs. `others` is
-    the input of the parts that are not listed.
+    the input of the parts that are not listed, `find` returns the value of one by its name; without either
+    there are none, if the struct `is_closed`.
     """
 
     kind: Literal["struct", "map", "array"]
-    parts: list[tuple[Part, Input]] = field(default_factory=list)
+    parts: list[tuple[Part, Input[Source]]] = field(default_factory=list)
     is_listed: bool = False
-    others: Input | None = None
+    others: Input[Source] | None = None
+    find: "Callable[[str], Value[Source] | None] | None" = None
+    is_closed: bool = True
 
 
-# A node, the step to it, the fields of built structs above it, and whether a struct below is still the value.
-_State = tuple[Node, Transformation, tuple[str, ...], bool]
-Reached = dict[tuple[SourceColumn, tuple[str, ...]], frozenset[Transformation]]
+class Value(Generic[Source]):
+    """A value: what it is made of, or the source's `columns` that it is.
 
-
-@dataclass(slots=True)
-class ValueGraph:
-    """The `inputs` of each node, and the source's `columns` that a node is.
-
-    `built` are nodes whose parts are known. `compared` are nodes that return the greatest or smallest of
-    their inputs, with the fields by which structs are compared, in order. `reading` are expressions that read
-    a part, and `named` the nodes that an expression's text shows by name.
+    `built`: its parts are known. `compared`: it is the greatest or smallest of its inputs; the fields by
+    which structs are compared, in order. `is_reading`: an expression that reads a part. `is_named`: the text
+    of an expression shows it by its name. `is_constant`: it has no origin, and is not unknown. `text` is the
+    expression that computes it, if the front end knows it; `key` identifies the value there.
     """
 
-    inputs: defaultdict[Node, list[Input]] = field(default_factory=lambda: defaultdict(list))
-    columns: dict[Node, tuple[SourceColumn, ...]] = field(default_factory=dict)
-    built: dict[Node, BuiltValue] = field(default_factory=dict)
-    compared: dict[Node, tuple[str, ...]] = field(default_factory=dict)
-    reading: set[Node] = field(default_factory=set)
-    named: Container[Node] = ()
-    _parts: dict[tuple[Node, Part], Node] = field(default_factory=dict)
-    _whole: dict[Node, tuple[Node, int]] = field(default_factory=dict)
-    _incomplete: deque[tuple[Node, Node, Part]] = field(default_factory=deque)
-    _unnamed: set[Node] = field(default_factory=set)
-    _reached: dict[Node, Reached] = field(default_factory=dict)
+    __slots__ = (
+        "_parts",
+        "built",
+        "columns",
+        "compared",
+        "inputs",
+        "is_constant",
+        "is_named",
+        "is_reading",
+        "key",
+        "text",
+    )
 
-    def add(self, node: Node, value: Node, step: Transformation = Transformation.IDENTITY) -> None:
-        """Add `value` as an input of `node`, which passes on its parts if it is unchanged."""
-        self.inputs[node].append(Input(value, step, step is Transformation.IDENTITY))
-
-    def add_entries(
-        self, node: Node, kind: Literal["map", "array"], entries: list[tuple[Part, Input]]
+    def __init__(
+        self,
+        inputs: Iterable[Input[Source]] = (),
+        columns: tuple[SourceColumn[Source], ...] = (),
+        text: str | Callable[[], str] | None = None,
+        built: BuiltValue[Source] | None = None,
+        key: str = "",
     ) -> None:
-        """Add a map or an array that the plan builds; the whole of it has all entries as inputs."""
-        self.built[node] = BuiltValue(kind, entries)
-        self.inputs[node] = [value for _, value in entries]
+        self.inputs = list(inputs)
+        self.columns = columns
+        self.text = text
+        self.built = built
+        self.key = key
+        self.compared: tuple[str, ...] | None = None
+        self.is_constant = False
+        self.is_named = False
+        self.is_reading = False
+        self._parts: dict[Part, Value[Source]] | None = None
 
-    def part(self, node: Node, part: Part) -> Node:
-        """Return the node of a part of a value."""
-        part_node = self._parts.get((node, part))
-        if part_node is None:
-            whole, depth = self._whole.get(node, (node, 0))
-            if depth >= _DEEPEST:
-                return node
-            part_node = self._parts[node, part] = f"part/{len(self._parts)}"
-            self._whole[part_node] = (whole, depth + 1)
-            self._incomplete.append((part_node, node, part))
-        return part_node
+    @property
+    def whole(self) -> "Value[Source]":
+        """The value that it is a part of, or itself."""
+        return self
 
-    def field(self, node: Node, path: Iterable[str]) -> Node:
-        """Return the node of a field of a value, by the names below it."""
+    def resolve(self) -> None:
+        """Determine what a part is made of, by what is known now."""
+
+    def add(self, value: "Value[Source]", step: Transformation = Transformation.IDENTITY) -> None:
+        """Add an input, whose parts are passed on if it is unchanged."""
+        self.inputs.append(Input(value, step, step is Transformation.IDENTITY))
+        if self._parts:
+            self._forget_parts()
+
+    def _forget_parts(self) -> None:
+        for part in (self._parts or {}).values():
+            part._forget_parts()
+
+    def build(self, kind: Literal["map", "array"], entries: list[tuple[Part, Input[Source]]]) -> None:
+        """Make it a map or an array of entries; the whole of it has all of them as inputs."""
+        self.built = BuiltValue(kind, entries)
+        self.inputs = [value for _, value in entries]
+
+    def part(self, part: Part) -> "Value[Source]":
+        """Return a part of the value."""
+        if self._parts is None:
+            self._parts = {}
+        known = self._parts.get(part)
+        if known is None:
+            known = self._parts[part] = self._make_part(part, 1)
+        return known
+
+    def _make_part(self, part: Part, depth: int) -> "Value[Source]":
+        return _PartOfValue(self, part, depth) if depth <= _DEEPEST else self
+
+    def field(self, path: Iterable[str]) -> "Value[Source]":
+        """Return a field of the value, by the names below it."""
+        value = self
         for name in path:
-            node = self.part(node, Part(name))
-        return node
+            value = value.part(Part(name))
+        return value
 
-    def map_side(self, value: Node, side: Part) -> Input:
+    def map_side(self, side: Part) -> Input[Source]:
         """Return the input that all keys, or all values, of a map are; only values have parts."""
-        return Input(self.part(value, side), Transformation.TRANSFORMATION, passes=side is VALUES)
+        return Input(self.part(side), Transformation.TRANSFORMATION, passes=side is VALUES)
 
-    def whole(self, node: Node) -> Node:
-        """Return the value that a node is a part of, or the node itself."""
-        return self._whole[node][0] if node in self._whole else node
+    def parts_passed(self, part: Part) -> list[Input[Source]]:
+        """Return the inputs of a part of the value."""
+        if self.built is not None:
+            built = self._parts_built(self.built, part)
+            if built is not None:
+                return built
+        inputs: list[Input[Source]] = []
+        for value in self.inputs:
+            if not value.passes:
+                inputs.append(value)
+                continue
+            inputs.append(value._replace(value=value.value.part(part)))
+            if self.compared is not None:
+                inputs.extend(
+                    Input(value.value.part(before), Transformation.CONDITIONAL, passes=False)
+                    for before in part.preceding(self.compared)
+                )
+        return inputs
 
-    def complete(self) -> None:
-        """Add the inputs of all parts. What a part is of comes before it."""
-        while self._incomplete:
-            part_node, node, part = self._incomplete.popleft()
-            if node in self.columns:
-                self._add_field(part_node, node, part)
-            inputs = self._built_inputs(node, part) if node in self.built else None
-            if inputs is None:
-                inputs = self._passed_inputs(node, part)
-            if inputs or node not in self.columns:
-                self.inputs[part_node] = inputs
-
-    def _add_field(self, part_node: Node, node: Node, part: Part) -> None:
-        """Add the column's field; the column itself for an item, an entry, or a field without a name."""
-        columns = self.columns[node]
-        if part.is_field and (not part.name or node in self._unnamed):
-            self._unnamed.add(part_node)
-        elif part.is_field:
-            columns = tuple(SourceColumn(item.source, field_path(item.column, part.name)) for item in columns)
-        self.columns[part_node] = columns
-
-    def _built_inputs(self, node: Node, part: Part) -> list[Input] | None:
+    def _parts_built(self, built: BuiltValue[Source], part: Part) -> list[Input[Source]] | None:
         """Return the inputs of a part of a built value; None for those of the whole value's."""
-        built = self.built[node]
         if built.kind == "struct":
             if not part.is_field:  # an array of structs: each of its items has these fields
-                return [Input(node, Transformation.IDENTITY)]
+                return [Input(self)]
             fields = [value for own, value in built.parts if own.is_same_field(part)]
-            if fields or built.others is None:
+            if fields:
                 return fields
-            return [built.others._replace(node=self.part(built.others.node, part))]
+            if built.find is not None:
+                found = built.find(part.name)
+                return [] if found is None else [Input(found)]
+            others = built.others
+            return [] if others is None else [others._replace(value=others.value.part(part))]
         if part.is_field:
             values = (value for own, value in built.parts if own.side != "keys")
-            return [value._replace(node=self.part(value.node, part)) for value in values if value.passes]
+            return [value._replace(value=value.value.part(part)) for value in values if value.passes]
         if part.side:
             return [value for own, value in built.parts if (own.side == "keys") == (part.side == "keys")]
         known = [value for own, value in built.parts if not own.side and own.is_entry(part, built.kind)]
         return known[-1:] or [value for own, value in built.parts if own.side == "values"] or None
 
-    def _passed_inputs(self, node: Node, part: Part) -> list[Input]:
-        inputs: list[Input] = []
-        names = self.compared.get(node)
-        for value in self.inputs.get(node, ()):
-            if not value.passes:
-                inputs.append(value)
-                continue
-            inputs.append(value._replace(node=self.part(value.node, part)))
-            if names is not None:
-                inputs.extend(
-                    Input(self.part(value.node, before), Transformation.CONDITIONAL, passes=False)
-                    for before in part.preceding(names)
-                )
-        return inputs
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether it is below a field without a name, so that no field of its columns is meant."""
+        return False
 
-    def chains(self, target: Node) -> set[Chain]:
+
+class _PartOfValue(Value[Source]):
+    """A part of a value, whose inputs are those of the value when the graph is read."""
+
+    __slots__ = ("_depth", "_is_resolved", "_of", "_part", "_unnamed", "_whole")
+
+    def __init__(self, of: Value[Source], part: Part, depth: int) -> None:
+        super().__init__()
+        self._of = of
+        self._part = part
+        self._depth = depth
+        self._whole = of.whole
+        self._is_resolved = False
+        self._unnamed = of.is_unnamed or (part.is_field and not part.name)
+
+    @property
+    def whole(self) -> Value[Source]:
+        return self._whole
+
+    @property
+    def is_unnamed(self) -> bool:
+        return self._unnamed
+
+    def _make_part(self, part: Part, depth: int) -> Value[Source]:
+        return super()._make_part(part, self._depth + depth)
+
+    def _forget_parts(self) -> None:
+        self._is_resolved = False
+        super()._forget_parts()
+
+    def resolve(self) -> None:
+        if self._is_resolved:
+            return
+        self._is_resolved = True
+        self._of.resolve()
+        self.columns = self._columns(self._of.columns)
+        inputs = self._of.parts_passed(self._part)
+        self.inputs = inputs if inputs or not self.columns else []
+
+    def _columns(self, columns: tuple[SourceColumn[Source], ...]) -> tuple[SourceColumn[Source], ...]:
+        """Return the columns' field; the columns for an item, an entry, or a field without a name."""
+        if self._unnamed or not self._part.is_field:
+            return columns
+        return tuple(SourceColumn(one.source, field_path(one.column, self._part.name)) for one in columns)
+
+
+Node = str
+
+
+class ValueGraph(dict[Node, Value[Reference]]):
+    """The values of a document by their ids there, or by generated ones; unknown ones are made when asked."""
+
+    def __missing__(self, node: Node) -> Value[Reference]:
+        value = self[node] = Value(key=node)
+        return value
+
+    def add(self, node: Node, value: Node, step: Transformation = Transformation.IDENTITY) -> None:
+        """Add a value as an input of another, which passes on its parts if it is unchanged."""
+        self[node].add(self[value], step)
+
+
+class Chain(NamedTuple, Generic[Source]):
+    """A path from a target to a source's column.
+
+    `step` is the first value from the target that does more than rename, None without one. `fields` are the
+    names below the target if it is built of parts: the path is that of one of them.
+    """
+
+    column: SourceColumn[Source]
+    transformation: Transformation
+    step: Value[Source] | None
+    fields: tuple[str, ...] = ()
+
+
+# A value, the step to it, the fields of built structs above it, whether a struct below is still the value.
+_State = tuple[Value[Source], Transformation, tuple[str, ...], bool]
+_Reached = dict[tuple[SourceColumn[Source], tuple[str, ...]], frozenset[Transformation]]
+
+
+class Chains(Generic[Source]):
+    """Finds the paths from values to columns of sources; what is below a computed value is found once."""
+
+    def __init__(self) -> None:
+        self._reached: dict[Value[Source], _Reached[Source]] = {}
+
+    def of(self, target: Value[Source]) -> set[Chain[Source]]:
         """Return the paths from `target` to source columns, one for each kind of path."""
-        self.complete()
-        chains: set[Chain] = set()
-        start: tuple[Node, tuple[str, ...]] = (target, ())
+        chains: set[Chain[Source]] = set()
+        start: tuple[Value[Source], tuple[str, ...]] = (target, ())
         seen = {start}
-        open_states = [(*start, "")]
+        open_states: list[tuple[Value[Source], tuple[str, ...], Value[Source] | None]] = [(*start, None)]
         while open_states:
-            node, fields, read = open_states.pop()
-            for column in self.columns.get(node, ()):
-                chains.add(Chain(column, Transformation.IDENTITY, "", fields))
-            # An expression is shown from the outermost field that it reads, down to columns with names.
-            if self.reading:
-                if self.whole(node) in self.named:
-                    read = ""
-                elif not read and node in self.reading:
-                    read = node
+            value, fields, read = open_states.pop()
+            value.resolve()
+            for column in value.columns:
+                chains.add(Chain(column, Transformation.IDENTITY, None, fields))
+            # An expression is shown from the outermost field that it reads, down to values with names.
+            if read is not None or value.is_reading:
+                if value.whole.is_named:
+                    read = None
+                elif read is None:
+                    read = value
             computed = False
-            built = self.built.get(node)
-            if built and built.is_listed:
-                for part, (value, step, _) in built.parts:
-                    below = (value, (*fields, part.name))
-                    if step is not Transformation.IDENTITY:
-                        computed = True
-                    elif below not in seen:
-                        seen.add(below)
-                        open_states.append((*below, read))
-                if built.others:
-                    open_states.append((built.others.node, fields, read))
-            else:
-                for value, step, _ in self.inputs.get(node, ()):
-                    if step is not Transformation.IDENTITY:
-                        computed = True
-                    elif (value, fields) not in seen:
-                        seen.add((value, fields))
-                        open_states.append((value, fields, read))
+            for inner, step, more, _ in _following(value, is_value=True):
+                below = (inner, (*fields, *more))
+                if step is not Transformation.IDENTITY:
+                    computed = True
+                elif below not in seen:
+                    seen.add(below)
+                    open_states.append((*below, read))
             if computed:
-                for (column, more), transformations in self._reached_from(node).items():
+                shown = value if read is None else read
+                for (column, more), transformations in self._reached_from(value).items():
                     path = (*fields, *more)
-                    chains.update(Chain(column, kind, read or node, path) for kind in transformations)
+                    chains.update(Chain(column, kind, shown, path) for kind in transformations)
         return chains
 
-    def leaves(self, nodes: Iterable[Node]) -> set[SourceColumn]:
-        """Return all source columns that any of the nodes depends on, directly or indirectly."""
-        self.complete()
-        seen = set(nodes)
-        open_nodes = list(seen)
-        source_columns: set[SourceColumn] = set()
-        while open_nodes:
-            node = open_nodes.pop()
-            source_columns.update(self.columns.get(node, ()))
-            for value, _, _ in self.inputs.get(node, ()):
-                if value not in seen:
-                    seen.add(value)
-                    open_nodes.append(value)
-        return source_columns
-
-    def _reached_from(self, computing: Node) -> Reached:
-        """Return the columns reached through the steps of a node that do more than rename."""
+    def _reached_from(self, computing: Value[Source]) -> _Reached[Source]:
+        """Return the columns reached through the steps of a value that do more than rename."""
         known = self._reached.get(computing)
         if known is not None:
             return known
-        start = [step for step in self._following(computing, is_value=bool(self.built)) if step[1]]
-        seen = set(start)
-        open_states = list(start)
-        states_of: defaultdict[tuple[SourceColumn, tuple[str, ...]], set[Transformation]] = defaultdict(set)
+        open_states = [step for step in _following(computing, is_value=True) if step[1]]
+        seen = set(open_states)
+        states_of: defaultdict[tuple[SourceColumn[Source], tuple[str, ...]], set[Transformation]]
+        states_of = defaultdict(set)
         while open_states:
-            node, state, fields, is_value = open_states.pop()
-            for column in self.columns.get(node, ()):
+            value, state, fields, is_value = open_states.pop()
+            value.resolve()
+            for column in value.columns:
                 states_of[column, fields].add(state)
-            if is_value and node in self.built:
-                following = [
-                    (value, compose(state, step), (*fields, *more), remains)
-                    for value, step, more, remains in self._following(node, is_value=True)
-                ]
-            else:
-                following = [
-                    (value, compose(state, step), fields, is_value and passes)
-                    for value, step, passes in self.inputs.get(node, ())
-                ]
-            new = [reached for reached in dict.fromkeys(following) if reached not in seen]
-            seen.update(new)
-            open_states += new
-        reached = {key: frozenset(states) for key, states in states_of.items()}
-        self._reached[computing] = reached
-        return reached
+            for inner, step, more, remains in _following(value, is_value=is_value):
+                reached = (inner, compose(state, step), (*fields, *more) if more else fields, remains)
+                if reached not in seen:
+                    seen.add(reached)
+                    open_states.append(reached)
+        found = {key: frozenset(states) for key, states in states_of.items()}
+        self._reached[computing] = found
+        return found
 
-    def _following(self, node: Node, *, is_value: bool) -> list[_State]:
-        """Return the inputs of a node, of the fields of a struct that is built there and asked for."""
-        built = self.built.get(node) if is_value else None
-        if not built or not built.is_listed:
-            return [
-                (value, step, (), is_value and passes) for value, step, passes in self.inputs.get(node, ())
-            ]
-        following: list[_State] = [
-            (value, step, (part.name,), passes) for part, (value, step, passes) in built.parts
-        ]
-        if built.others:
-            following.append((built.others.node, built.others.step, (), True))
-        return following
+
+def _following(value: Value[Source], *, is_value: bool) -> list[_State[Source]]:
+    """Return the inputs of a value, of the fields of a struct that is built there and asked for."""
+    built = value.built if is_value else None
+    if not built or not built.is_listed:
+        return [(inner, step, (), is_value and passes) for inner, step, passes in value.inputs]
+    following: list[_State[Source]] = [
+        (inner, step, (part.name,) if part.name else (), passes)
+        for part, (inner, step, passes) in built.parts
+    ]
+    if built.others:
+        following.append((built.others.value, built.others.step, (), True))
+    return following
+
+
+def leaves(values: Iterable[Value[Source]]) -> set[SourceColumn[Source]]:
+    """Return all source columns that any of the values depends on, directly or indirectly."""
+    seen = set(values)
+    open_values = list(seen)
+    columns: set[SourceColumn[Source]] = set()
+    while open_values:
+        value = open_values.pop()
+        value.resolve()
+        columns.update(value.columns)
+        for inner, _, _ in value.inputs:
+            if inner not in seen:
+                seen.add(inner)
+                open_values.append(inner)
+    return columns
+
+
+def has_origin(value: Value[Source]) -> bool:
+    """Return whether a value depends on any source column."""
+    seen = {value}
+    open_values = [value]
+    while open_values:
+        value = open_values.pop()
+        value.resolve()
+        if value.columns:
+            return True
+        new = [inner for inner, _, _ in value.inputs if inner not in seen]
+        seen.update(new)
+        open_values += new
+    return False

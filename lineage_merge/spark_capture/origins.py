@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lineage_merge.column_lineage.transformations import Transformation
-from lineage_merge.column_lineage.value_graph import Node
+from lineage_merge.column_lineage.value_graph import Value
 from lineage_merge.infra.redaction import redact, redact_sql
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Reference, dot_path, path_of
@@ -75,7 +75,7 @@ class _Step:
     name: str
     expression: str = ""
     sources: tuple[Origin, ...] = ()
-    parts: tuple[Node, ...] = ()
+    parts: tuple[Value[Reference], ...] = ()
 
 
 def origins(plan: PlanColumns, names: DatasetResolver, tables: Mapping[str, Reference]) -> Origins:
@@ -89,17 +89,17 @@ class _OriginReader:
         self._names = names
         self._tables = tables
         self._attributes = Attributes(plan)
-        self._attributes.graph.complete()
         self._texts = ExpressionTexts(plan)
         columns = (attribute for key in plan.reads if not plan.queries(key) for attribute in plan.output(key))
         # Columns of metadata tables, and pseudo-columns.
-        self._metadata = {column for column in columns if column not in self._attributes.graph.columns}
-        self._steps: dict[Node, _Step] = {}
-        self._made: dict[Node, Origin] = {}
+        self._metadata = {column for column in columns if not self._attributes.graph[column].columns}
+        self._steps: dict[Value[Reference], _Step] = {}
+        self._made: dict[Value[Reference], Origin] = {}
 
     def read(self) -> Origins:
         below = self._plan.children.get(self._plan.write, ())
-        values = self._plan.output(below[0]) if below else ()
+        output = self._plan.output(below[0]) if below else ()
+        values = [self._attributes.graph[attribute] for attribute in output]
         self._walk(values)
         names = [redact_sql(column.name) for column in column_lineage(self._plan).columns]
         origins = [self._origin(value) for value in values]
@@ -108,7 +108,7 @@ class _OriginReader:
             for name, origin in zip(names, origins, strict=True)
         )
 
-    def _walk(self, values: Sequence[Node]) -> None:
+    def _walk(self, values: Sequence[Value[Reference]]) -> None:
         waiting = list(values)
         while waiting:
             node = waiting.pop()
@@ -116,46 +116,47 @@ class _OriginReader:
                 step = self._steps[node] = self._step(node)
                 waiting.extend(step.parts)
 
-    def _step(self, start: Node) -> _Step:
+    def _step(self, start: Value[Reference]) -> _Step:
         """Return what computes a value, skipping renames."""
-        graph = self._attributes.graph
-        node, seen = start, {start}
+        value, seen = start, {start}
         while True:
-            if node in graph.columns:
-                return _Step(self._name(start), "", self._sources(node))
-            inputs = graph.inputs.get(node, ())
-            one = inputs[0] if len(inputs) == 1 else None
-            if one is None or one.step is not Transformation.IDENTITY or one.node in seen:
+            value.resolve()
+            if value.columns:
+                return _Step(self._name(start), "", self._sources(value))
+            one = value.inputs[0] if len(value.inputs) == 1 else None
+            if one is None or one.step is not Transformation.IDENTITY or one.value in seen:
                 break
-            node = one.node
-            seen.add(node)
-        computing = graph.whole(node)
-        computing = self._attributes.generated.get(computing, computing)
+            value = one.value
+            seen.add(value)
+        key = value.whole.key
+        computing = self._attributes.generated.get(key, key)
         text = redact_sql(self._texts.text(computing)) if computing in self._plan.expressions else ""
-        if graph.whole(node) in self._metadata:
+        if key in self._metadata:
             text = "metadata"
-        return _Step(self._name(start), text, (), self._parts(node))
+        return _Step(self._name(start), text, (), self._parts(value))
 
-    def _parts(self, computing: Node) -> tuple[Node, ...]:
+    def _parts(self, computing: Value[Reference]) -> tuple[Value[Reference], ...]:
         """Return the nearest attributes and columns of sources."""
-        graph = self._attributes.graph
-        nodes: dict[Node, None] = {}
+        parts: dict[Value[Reference], None] = {}
         seen = {computing}
-        waiting = [computed.node for computed in reversed(graph.inputs.get(computing, ()))]
+        waiting = [computed.value for computed in reversed(computing.inputs)]
         while waiting:
-            node = waiting.pop()
-            if node in seen:
+            value = waiting.pop()
+            if value in seen:
                 continue
-            seen.add(node)
-            if node in self._plan.attributes or node in graph.columns:
-                nodes[node] = None
+            seen.add(value)
+            value.resolve()
+            if value.is_named or value.columns:
+                parts[value] = None
             else:
-                waiting.extend(computed.node for computed in reversed(graph.inputs.get(node, ())))
-        return tuple(nodes)
+                waiting.extend(computed.value for computed in reversed(value.inputs))
+        return tuple(parts)
 
-    def _origin(self, start: Node) -> Origin:
+    def _origin(self, start: Value[Reference]) -> Origin:
         """Assemble the origin from the leaves; cycles are cut where they close."""
-        for node in parts_first([start], lambda node: () if node in self._made else self._steps[node].parts):
+        for node in parts_first(
+            [start], lambda value: () if value in self._made else self._steps[value].parts
+        ):
             if node not in self._made:
                 step = self._steps[node]
                 parts = tuple(self._made[part] for part in step.parts if part in self._made)
@@ -168,16 +169,16 @@ class _OriginReader:
             return source if source.name == step.name else _renamed(source, step.name)
         return Origin(step.name, step.expression, "", step.sources or parts)
 
-    def _name(self, node: Node) -> str:
-        fields = self._attributes.graph.columns.get(node, ())
-        if self._attributes.graph.whole(node) != node and fields:
-            return redact_sql(dot_path(fields[0].column))
-        attribute = self._plan.attributes.get(node) or self._plan.attributes.get(node.rpartition(">")[2])
-        return redact_sql(str((attribute or {}).get("name") or node.rpartition("/")[2]))
+    def _name(self, value: Value[Reference]) -> str:
+        if value.whole is not value and value.columns:
+            return redact_sql(dot_path(value.columns[0].column))
+        key = value.key
+        attribute = self._plan.attributes.get(key) or self._plan.attributes.get(key.rpartition(">")[2])
+        return redact_sql(str((attribute or {}).get("name") or key.rpartition("/")[2]))
 
-    def _sources(self, node: Node) -> tuple[Origin, ...]:
+    def _sources(self, value: Value[Reference]) -> tuple[Origin, ...]:
         origins = []
-        for source, column in self._attributes.graph.columns[node]:
+        for source, column in value.columns:
             reference = self._tables.get(source.name, source)
             name = self._names.resolve(reference).name
             shown = path_of(name) if name and not reference.namespace else redact(reference.name)

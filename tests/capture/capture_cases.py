@@ -244,7 +244,7 @@ CASES: dict[str, Case] = {
             " from u l join u r on l.name = r.name group by rollup (l.name)"
         ),
         {*_NAME, ("sales.price", "most", "AGGREGATION", "max(price)")},
-        {"sales.city JOIN,GROUP_BY", "cities.country JOIN,GROUP_BY"},
+        {"sales.city GROUP_BY,JOIN", "cities.country GROUP_BY,JOIN"},
     ),
     "unpivot over a union": Case(
         _sql(f"select * from {_UNION} unpivot (amount for kind in (price))"),

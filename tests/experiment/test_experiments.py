@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.column_lineage.sql import clauses, projections, query, row_changes, values
+from lineage_merge.column_lineage.sql import clauses, projections, query, row_changes, structures, values
 from lineage_merge.column_lineage.sql.argument_roles import parts_of
+from lineage_merge.column_lineage.sql.sql_values import UNTRACED
 from lineage_merge.column_lineage.transformations import Transformation
 from tests import drawing
 from tests.experiment.__main__ import UnknownDependencyError, check, run
@@ -45,8 +46,8 @@ def _nothing(*_: Any, **__: Any) -> Any:
     return iter(())
 
 
-def _first(derivations: Any) -> Any:
-    return next(iter(derivations), {})
+def _first(alternatives: Any) -> Any:
+    return next(iter(alternatives), UNTRACED)
 
 
 def _direct_parts(node: Any, known: Any) -> Any:
@@ -57,13 +58,13 @@ def _direct_parts(node: Any, known: Any) -> Any:
 MUTANTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "conditions of CASE, orders of windows": (values, "parts_of", _direct_parts),
     "named windows": (values, "_named_windows", _nothing),
-    "columns that set operations compare": (query, "_influence_by_columns", _nothing),
+    "columns that set operations compare": (query, "compares_both_sides", lambda _: False),
     "the first of several alternatives": (projections, "merged", _first),
     "filters, groups and orders": (clauses.Clauses, "read", _nothing),
     "limits": (clauses.Clauses, "limit", _nothing),
-    "parts of a structure": (values, "field_of", lambda base, name: {}),
+    "parts of a structure": (values, "field_of", lambda base, name: UNTRACED),
     "the update of an upsert": (row_changes, "update_of_upsert", lambda *_: None),
-    "functions that pass a structure": (values, "passed", lambda base, *_: {}),
+    "functions that pass a structure": (structures, "passed", lambda base, *_: UNTRACED),
 }
 
 

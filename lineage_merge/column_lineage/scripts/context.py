@@ -14,12 +14,12 @@ from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, ShapeCol
 from lineage_merge.column_lineage.scripts.syntax import Parsed, Script
 from lineage_merge.column_lineage.scripts.temporaries import Temporaries, Temporary, dropped_again
 from lineage_merge.column_lineage.scripts.writes import Note, Reads, Write
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, merge_columns
 from lineage_merge.column_lineage.sql.names import PartOfTable, is_dual, part_of_table
 from lineage_merge.column_lineage.sql.parsing import with_deep_stack
 from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Relation
+from lineage_merge.column_lineage.sql.sql_values import SqlColumn, merge_columns
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import reason
 from lineage_merge.model.elements import DatasetLabel
@@ -78,7 +78,7 @@ class FileState:
         """Return what was found; after the last statement, all columns of tables are known."""
         follow_renames(self.lineage)
         for reader, relation in self._outcomes:
-            self.lineage.read_columns |= reader.read_origins(relation)
+            self.lineage.read_columns |= reader.read_columns(relation)
         for table in self._all_tables:
             if not table.complete and table.columns:
                 known = self.lineage.learned.setdefault(table.unique_id, [])
@@ -171,7 +171,7 @@ class FileState:
         """Add a write to a dataset; `temporary`: the table that takes its rows instead."""
         if temporary is not None:
             is_new = write.mode == "overwrite"
-            temporary.add_rows(write.columns, write.influences, write.reads, overwrite=is_new)
+            temporary.add_rows(write.columns, write.rows, write.reads, overwrite=is_new)
         elif write.target:
             write.columns = merge_columns(write.columns)
             self.lineage.writes.append(write)
@@ -251,12 +251,12 @@ class FileState:
             self._all_tables.append(self._tables[key])
         return self._tables[key]
 
-    def _find_type(self, origin: ColumnOrigin) -> str:
-        shape = self.ask_shape(origin.dataset)
-        known = self._types.get(origin.dataset)
+    def _find_type(self, column: SqlColumn) -> str:
+        shape = self.ask_shape(column.source)
+        known = self._types.get(column.source)
         if known is None or known[0] is not shape:
-            known = self._types[origin.dataset] = (shape, shape.types())
-        return known[1].get(fold(origin.column), "")
+            known = self._types[column.source] = (shape, shape.types())
+        return known[1].get(fold(column.column), "")
 
     def find_shape(self, table: exp.Table) -> Shape:
         """Return the known columns of a table, or a temporary one."""

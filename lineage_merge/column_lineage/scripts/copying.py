@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.clauses import paths_of_copy
 from lineage_merge.column_lineage.scripts.writes import LoadedColumns
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, itself, merged
+from lineage_merge.column_lineage.sql.sql_values import SqlColumn, SqlValue, column_value, merged
 from lineage_merge.model.elements import field_path
 
 # Returns the paths of a JSONPaths file, None if it cannot be read.
@@ -72,7 +72,7 @@ def with_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy:
 def columns_of(
     read_paths: ReadPaths, copy: exp.Copy, names: Sequence[str], sources: Collection[str]
 ) -> LoadedColumns:
-    """Return the derivation of the columns that a COPY fills, or why they are unknown.
+    """Return the values of the columns that a COPY fills, or why they are unknown.
 
     `names`: the columns of the table (empty: unknown). JSON, Avro and DynamoDB have columns of the same
     names, or JSONPaths in the order of the columns; Parquet and ORC are taken to have the same names, though
@@ -113,6 +113,6 @@ def _segments(path: str) -> list[str]:
     return [name for match in _SEGMENT.finditer(path) if (name := match[1] or match[2] or match[3])]
 
 
-def _from_all(sources: Iterable[str], path: Sequence[str]) -> Derivation:
-    """Return the derivation from a column, or a field of one, of each source."""
-    return merged(itself(ColumnOrigin(source, field_path(*path))) for source in sorted(sources))
+def _from_all(sources: Iterable[str], path: Sequence[str]) -> SqlValue:
+    """Return the value of a column, or of a field of one, of each source."""
+    return merged(column_value(SqlColumn(source, field_path(*path))) for source in sorted(sources))

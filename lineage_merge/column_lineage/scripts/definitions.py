@@ -9,8 +9,8 @@ from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, ShapeCol
 from lineage_merge.column_lineage.scripts.temporaries import Temporary
 from lineage_merge.column_lineage.scripts.writes import Mode, Read, Reads, Write
 from lineage_merge.column_lineage.sql import notes
-from lineage_merge.column_lineage.sql.derivation import itself, merge_columns
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
+from lineage_merge.column_lineage.sql.sql_values import UNTRACED, merge_columns
 from lineage_merge.column_lineage.sql.struct_types import type_text
 from lineage_merge.column_lineage.sql.tables import AllColumns
 from lineage_merge.column_lineage.sql.targets import by_name
@@ -128,7 +128,7 @@ class Definitions:
             return
         columns, problem = by_name(relation, self._state.ask_shape(key).names)
         self._state.note_columns(problem)
-        write = Write(key, self._state.line, "append", None, reads, columns, relation.influences)
+        write = Write(key, self._state.line, "append", None, reads, columns, relation.rows)
         self._state.add_write(write)
         self._add_temporary(view, Relation.of(self._state.find_table(key)), Reads({key: Read(rows=True)}))
 
@@ -136,7 +136,7 @@ class Definitions:
         return table.name.startswith("#") or self._state.find_key(table) in self._state.dropped_later
 
     def _add_temporary(self, table: exp.Table, relation: Relation, reads: Reads) -> None:
-        relation = Relation(list(relation.items), relation.influences, None, relation.rest)
+        relation = Relation(list(relation.items), relation.rows, None, relation.rest)
         state = self._state
         key = state.find_key(table)
         if state.platform in POSTGRES and not table.args.get("db") and key not in state.dropped_later:
@@ -146,12 +146,12 @@ class Definitions:
     def _add_empty_temporary(self, table: exp.Table, shape: Shape, location: str) -> None:
         at = self._state.find_path(location) if location else None
         if at is None:
-            relation = Relation([NamedColumn(name, {}) for name in shape.names] or [AllColumns(None)])
+            relation = Relation([NamedColumn(name, UNTRACED) for name in shape.names] or [AllColumns(None)])
             self._add_temporary(table, relation, Reads())
             return
         self._state.lineage.read.add(at)
         files = self._state.find_table(at)
-        named = [NamedColumn(name, itself(files.origin(name))) for name in shape.names if files.assume(name)]
+        named = [NamedColumn(name, files.read(name)) for name in shape.names if files.assume(name)]
         self._add_temporary(table, Relation([*named] or [AllColumns(files)]), Reads({at: Read(rows=True)}))
 
     def _build(
@@ -168,10 +168,10 @@ class Definitions:
         if relation.closed and not closed:
             self._state.note_columns(notes.UNNAMED_COLUMNS)
         built = merge_columns(columns)
-        shape_columns = (ShapeColumn(name, built_type=type_text(derivation)) for name, derivation in built)
+        shape_columns = (ShapeColumn(name, built_type=type_text(value)) for name, value in built)
         self._state.create(key, label, Shape(tuple(shape_columns), closed, declared=True), location)
         mode: Mode = "" if label == "view" else "overwrite"
-        self._state.add_write(Write(key, self._state.line, mode, label, reads, built, relation.influences))
+        self._state.add_write(Write(key, self._state.line, mode, label, reads, built, relation.rows))
 
     def _rename(self, old: exp.Table, new: exp.Table) -> None:
         temporary = self._state.find_temporary(old)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from lineage_merge.column_lineage.scripts.shapes import ShapeColumn
 from lineage_merge.column_lineage.scripts.writes import Write
-from lineage_merge.column_lineage.sql.query import flows, influences
 from lineage_merge.column_lineage.transformations import lineage_elements
 from lineage_merge.model.elements import (
     Authority,
@@ -51,8 +50,7 @@ def write_elements(
     for name, _ in write.columns:
         yield Column(target, name, authority)
     yield from lineage_elements(
-        flows(write.columns),
-        influences(write.influences),
+        *write.lineage(),
         job,
         target,
         references.__getitem__,

@@ -24,7 +24,7 @@ class Files:
         if (key := self._state.find_path(self._state.variables.restored(path))) is not None:
             columns, problem = by_name(relation, ())
             self._state.note_columns(problem)
-            write = Write(key, self._state.line, mode, "file", reads, columns, relation.influences)
+            write = Write(key, self._state.line, mode, "file", reads, columns, relation.rows)
             self._state.add_write(write)
 
     def write_function(self, query: exp.Expr, function: exp.Expr, mode: Mode) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from lineage_merge.column_lineage.scripts.results import Created, FileLineage
 from lineage_merge.column_lineage.scripts.writes import Reads
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, DerivationStep, with_steps
+from lineage_merge.column_lineage.sql.sql_values import SqlColumn
 
 
 def follow_renames(lineage: FileLineage) -> None:
@@ -25,14 +25,13 @@ def follow_renames(lineage: FileLineage) -> None:
             seen.add(key)
         return key
 
-    def renamed(_: str, origin: ColumnOrigin, step: DerivationStep) -> tuple[ColumnOrigin, DerivationStep]:
-        return origin._replace(dataset=last(origin.dataset)), step
+    def renamed(column: SqlColumn) -> SqlColumn:
+        return column._replace(source=last(column.source))
 
     for write in lineage.writes:
         write.target = last(write.target)
         write.reads = _renamed_reads(write.reads, last)
-        write.columns = [(name, with_steps(derivation, renamed, name)) for name, derivation in write.columns]
-        write.influences = {o._replace(dataset=last(o.dataset)): k for o, k in write.influences.items()}
+        write.rename(renamed)
     lineage.created = [
         Created(last(item.key), item.line, item.label, item.shape, item.location) for item in lineage.created
     ]

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.shapes import Shape
 from lineage_merge.column_lineage.scripts.writes import Note, Write
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin
+from lineage_merge.column_lineage.sql.sql_values import SqlColumn
 from lineage_merge.model.elements import DatasetLabel
 
 
@@ -38,7 +38,7 @@ class FileLineage:
     renamed: dict[str, str] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     read: set[str] = field(default_factory=set)
-    read_columns: set[ColumnOrigin] = field(default_factory=set)
+    read_columns: set[SqlColumn] = field(default_factory=set)
     learned: dict[str, list[str]] = field(default_factory=dict)
     calls: list[tuple[int, str]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)

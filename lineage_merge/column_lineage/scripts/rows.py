@@ -9,12 +9,13 @@ from lineage_merge.column_lineage.scripts.files import Files
 from lineage_merge.column_lineage.scripts.shapes import NOTHING
 from lineage_merge.column_lineage.scripts.writes import Mode, Reads, Write
 from lineage_merge.column_lineage.sql import notes, row_changes
-from lineage_merge.column_lineage.sql.derivation import Columns, influences_of, merge_influences
 from lineage_merge.column_lineage.sql.platforms import TSQL
 from lineage_merge.column_lineage.sql.scope import Relation
+from lineage_merge.column_lineage.sql.sql_values import Columns, SqlRows
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.targets import by_name, by_position, with_partition_columns
 from lineage_merge.column_lineage.transformations import InfluenceKind
+from lineage_merge.column_lineage.value_graph import has_origin
 
 
 class Rows:
@@ -50,12 +51,12 @@ class Rows:
             return
         key, line = target.key or "", self._state.line
         columns, assumed = self._assigned(insert, relation, [part.name for part in listed], target)
-        influences = relation.influences
+        rows, changed_key = relation.rows, ""
         if insert.args.get("conflict") is not None or insert.args.get("alternative"):
             changed = self._upsert(insert, columns, reads, key)
             columns = [*columns, *changed.columns]
-            influences = merge_influences([influences, changed.influences])
-        write = Write(key, line, mode, None, reads, columns, influences, assumed=assumed)
+            rows, changed_key = SqlRows(of=(rows, changed.rows)), key
+        write = Write(key, line, mode, None, reads, columns, rows, assumed=assumed, changed=changed_key)
         self._state.add_write(write, target.temporary)
 
     def _upsert(
@@ -70,16 +71,14 @@ class Rows:
         if update is not None:
             relation, of_update = self._state.read_query(update.query)
             outcome = [(update, relation)]
-            changed = row_changes.changed_columns(outcome, shape.names, key, complete=shape.complete)
+            changed = row_changes.changed_columns(outcome, shape.names, complete=shape.complete)
             reads.include(of_update)
             if not changed.reads(key):
                 reads.pop(key, None)
         given = conflict.args.get("conflict_keys") if conflict is not None else None
         keys = {fold(part.this.name if isinstance(part, exp.Ordered) else part.name) for part in given or ()}
         keys = keys or {fold(name) for name in shape.keys}
-        by_key = (origin for name, made in columns if fold(name) in keys for origin in made)
-        influences = merge_influences([changed.influences, influences_of(by_key, InfluenceKind.JOIN)])
-        changed.influences = {o: kinds for o, kinds in influences.items() if o.dataset != key}
+        changed.rows.add(InfluenceKind.JOIN, *(value for name, value in columns if fold(name) in keys))
         return changed
 
     def _assigned(
@@ -101,7 +100,7 @@ class Rows:
             dynamic = [part.name for part in partitions if not isinstance(part, exp.EQ)]
             relation, columns = with_partition_columns(relation, dynamic)
             problem = ""
-            derived = [item for item in relation.named if item.derivation]
+            derived = [item for item in relation.named if has_origin(item.value)]
             if self._assume_insert_names and target.temporary is None:
                 columns, problem = by_name(relation, shape.names)
                 assumed = bool(columns)
@@ -141,19 +140,16 @@ class Rows:
             outcomes.append((change, relation))
             reads.include(of_change)
         shape, key = self._state.find_shape(target.table), target.key or ""
-        changed = row_changes.changed_columns(outcomes, shape.names, key, complete=shape.complete)
+        changed = row_changes.changed_columns(outcomes, shape.names, complete=shape.complete)
         for problem in changed.problems:
             self._state.note_columns(problem)
-        influences = changed.influences
-        if target.temporary is None:
-            if not changed.reads(key):
-                reads.pop(key, None)
-            influences = {o: kinds for o, kinds in influences.items() if o.dataset != key}
-        write = Write(key, self._state.line, mode, None, reads, changed.columns, influences)
+        if target.temporary is None and not changed.reads(key):
+            reads.pop(key, None)
+        write = Write(key, self._state.line, mode, None, reads, changed.columns, changed.rows, changed=key)
         self._state.add_write(write, target.temporary)
 
     def empty(self, table: exp.Expr) -> None:
         """Remove the rows of a temporary table."""
         temporary = self._state.find_temporary(table) if isinstance(table, exp.Table) else None
         if temporary is not None:
-            temporary.add_rows([], {}, Reads(), overwrite=True)
+            temporary.add_rows([], SqlRows(), Reads(), overwrite=True)

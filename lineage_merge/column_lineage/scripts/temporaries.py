@@ -8,8 +8,8 @@ from sqlglot import exp
 from lineage_merge.column_lineage.scripts.clauses import used_database
 from lineage_merge.column_lineage.scripts.syntax import Script
 from lineage_merge.column_lineage.scripts.writes import Reads
-from lineage_merge.column_lineage.sql.derivation import Columns, Influences, merge_columns, merge_influences
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
+from lineage_merge.column_lineage.sql.sql_values import UNTRACED, Columns, SqlRows, merge_columns
 from lineage_merge.column_lineage.sql.tables import fold
 
 
@@ -21,13 +21,13 @@ class Temporary:
     relation: Relation
     reads: Reads = field(default_factory=Reads)
 
-    def add_rows(self, columns: Columns, influences: Influences, reads: Reads, *, overwrite: bool) -> None:
+    def add_rows(self, columns: Columns, decided: SqlRows, reads: Reads, *, overwrite: bool) -> None:
         """Add rows; `overwrite`: replacing the existing ones."""
         before = self.relation
-        names = [(item.name, {} if overwrite else item.derivation) for item in before.named]
+        names = [(item.name, UNTRACED if overwrite else item.value) for item in before.named]
         items = [NamedColumn(name, made) for name, made in merge_columns([*names, *columns])]
-        decided = merge_influences([influences] if overwrite else [before.influences, influences])
-        self.relation = Relation([*items, *before.stars], decided, None, before.rest)
+        rows = decided if overwrite else SqlRows(of=(before.rows, decided))
+        self.relation = Relation([*items, *before.stars], rows, None, before.rest)
         if overwrite:
             self.reads = Reads()
         self.reads.include(reads)

@@ -1,14 +1,18 @@
 """Lineage of one statement and one target dataset. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, TypeVar
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.derivation import Columns, Influences
+from lineage_merge.column_lineage.derive import derive_flows, derive_influences
+from lineage_merge.column_lineage.sql.row_changes import without_copies
+from lineage_merge.column_lineage.sql.sql_values import Columns, SqlColumn, SqlRows
+from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
 from lineage_merge.model.elements import DatasetLabel
 
+_Edge = TypeVar("_Edge", ColumnFlow[str], Influence[str])
 Mode = Literal["append", "overwrite", "merge", "update", "delete", ""]
 
 
@@ -55,7 +59,9 @@ class Reads(dict[str, Read]):
 class Write:
     """A statement's write to one dataset. Datasets are keys of `scripts.datasets.Datasets`.
 
-    `columns`: the derivation of each written column. `assumed`: they have the names of the query's.
+    `columns`: the value of each written column; `rows`: what decides on the rows. `assumed`: the columns have
+    the names of the query's. `changed`: the dataset whose rows are changed ("": none), of which the columns
+    that stay are no lineage. `renamed` returns the final name of a column that is read.
     """
 
     target: str
@@ -64,8 +70,27 @@ class Write:
     label: DatasetLabel | None = None
     reads: Reads = field(default_factory=Reads)
     columns: Columns = field(default_factory=list)
-    influences: Influences = field(default_factory=dict)
+    rows: SqlRows = field(default_factory=SqlRows)
     assumed: bool = False
+    changed: str = ""
+    renamed: Callable[[SqlColumn], SqlColumn] | None = None
+
+    def rename(self, renamed: Callable[[SqlColumn], SqlColumn]) -> None:
+        """Give columns that are read the names that `renamed` returns, after those that they have so far."""
+        before = self.renamed
+        self.renamed = renamed if before is None else lambda column: renamed(before(column))
+
+    def lineage(self) -> tuple[Iterable[ColumnFlow[str]], Iterable[Influence[str]]]:
+        """Return the flows into the columns, and the influences on the rows."""
+        flows = without_copies(derive_flows(self.columns), self.changed)
+        influences = (one for one in derive_influences(self.rows) if one.source != self.changed)
+        return map(self._renamed, flows), map(self._renamed, influences)
+
+    def _renamed(self, edge: _Edge) -> _Edge:
+        if self.renamed is None:
+            return edge
+        column = self.renamed(SqlColumn(edge.source, edge.column))
+        return replace(edge, source=column.source, column=column.column)
 
     @property
     def is_assumed(self) -> bool:

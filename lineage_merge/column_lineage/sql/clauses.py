@@ -4,9 +4,9 @@ from itertools import product
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.derivation import derived, influences_of, merged
 from lineage_merge.column_lineage.sql.projections import matching_columns, without
 from lineage_merge.column_lineage.sql.scope import FromRelation, Item, NamedColumn, QueryScope, Relation
+from lineage_merge.column_lineage.sql.sql_values import UNTRACED, merged
 from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.sql.text import ExpressionText
 from lineage_merge.column_lineage.sql.values import Values
@@ -42,8 +42,8 @@ class Clauses:
             if (on := distinct.args.get("on")) is not None:
                 influence([on], scope, InfluenceKind.GROUP_BY)
             else:
-                for column in Relation(items).known():
-                    scope.influence(influences_of(column.derivation, InfluenceKind.GROUP_BY))
+                values = (column.value for column in Relation(items).known())
+                scope.rows.add(InfluenceKind.GROUP_BY, *values)
         for key in ("order", "sort", "cluster"):
             order = args.get(key)
             if order is not None:
@@ -77,9 +77,8 @@ class Clauses:
         for ordered in order.expressions:
             part = ordered.this if isinstance(ordered, exp.Ordered) else ordered
             if isinstance(part, exp.Var) and part.name.upper() == "ALL":
-                for item in items:
-                    if isinstance(item, NamedColumn):
-                        scope.influence(influences_of(item.derivation, InfluenceKind.SORT))
+                values = (item.value for item in items if isinstance(item, NamedColumn))
+                scope.rows.add(InfluenceKind.SORT, *values)
             elif not self._ordinal(part, scope, items, InfluenceKind.SORT):
                 self._values.influence([part], scope, InfluenceKind.SORT)
 
@@ -90,7 +89,7 @@ class Clauses:
         if 0 < position <= len(items) and all(isinstance(item, NamedColumn) for item in items[:position]):
             item = items[position - 1]
             if isinstance(item, NamedColumn):
-                scope.influence(influences_of(item.derivation, kind))
+                scope.rows.add(kind, item.value)
         return True
 
 
@@ -110,15 +109,13 @@ class Pivots:
         functions = pivot.args.get("using") or pivot.expressions
         indirect = [field.this for field in pivot.args.get("fields") or ()]
         indirect += pivot.expressions if pivot.args.get("using") else []
-        conditions = {
-            origin: (Transformation.CONDITIONAL,)
-            for part in indirect
-            for origin in self._values.origins(part, scope)
-        }
         values = []
         for function in functions:
             text = ExpressionText(function, frozenset(), self._dialect)
-            values.append(merged([self._values.trace(function, scope), derived(conditions, {}, text)]))
+            conditions = (
+                self._values.opaque(part, scope, Transformation.CONDITIONAL, text) for part in indirect
+            )
+            values.append(merged([self._values.trace(function, scope), *conditions]))
         columns = (column for part in (*functions, *indirect) for column in part.find_all(exp.Column))
         used = {fold(column.parts[0].name) for column in columns}
         group = pivot.args.get("group")
@@ -130,13 +127,13 @@ class Pivots:
             ]
         for item in remaining:
             if isinstance(item, NamedColumn):
-                scope.influence(influences_of(item.derivation, InfluenceKind.GROUP_BY))
+                scope.rows.add(InfluenceKind.GROUP_BY, item.value)
         names = [column.name for column in pivot.args.get("columns") or ()]
         names = names or _names_of_using(pivot, functions, self._dialect)
         if not names:  # the columns depend on the data
-            return Relation([*remaining, AllColumns(None)], scope.influences)
+            return Relation([*remaining, AllColumns(None)], scope.rows)
         turned = [NamedColumn(name, values[at % len(values)]) for at, name in enumerate(names) if values]
-        return Relation([*remaining, *turned], scope.influences)
+        return Relation([*remaining, *turned], scope.rows)
 
     def _unpivoted(self, pivot: exp.Pivot, relation: Relation, scope: QueryScope) -> Relation:
         into = pivot.args.get("into")
@@ -155,12 +152,15 @@ class Pivots:
         if not pivot.args.get("include_nulls"):
             self._values.influence([column for row in rows for column in row], scope, InfluenceKind.FILTER)
         used = {fold(column.name) for row in rows for column in row}
-        items: list[Item] = [*without(relation.items, used), *(NamedColumn(name, {}) for name in label)]
+        items: list[Item] = [
+            *without(relation.items, used),
+            *(NamedColumn(name, UNTRACED) for name in label),
+        ]
         for at, name in enumerate(values):
             items.append(
                 NamedColumn(name, merged(self._values.trace(row[at], scope) for row in rows if at < len(row)))
             )
-        return Relation(items, scope.influences)
+        return Relation(items, scope.rows)
 
 
 def _names_of_using(pivot: exp.Pivot, functions: list[exp.Expr], dialect: Dialect) -> list[str]:

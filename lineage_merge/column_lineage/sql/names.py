@@ -10,6 +10,7 @@ from sqlglot.errors import SqlglotError
 from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
+from lineage_merge.column_lineage.sql.sql_values import UNTRACED
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable
 from lineage_merge.column_lineage.table_parts import (
     BELOW_A_TABLE,
@@ -146,7 +147,9 @@ class PartOfTable:
         if self.part == "metadata":
             return Relation([AllColumns(None)])
         whole = Relation.of(table)
-        return Relation([*whole.items, *(NamedColumn(name, {}) for name in self.added)], base=whole.base)
+        return Relation(
+            [*whole.items, *(NamedColumn(name, UNTRACED) for name in self.added)], base=whole.base
+        )
 
 
 def part_of_table(table: exp.Table, platform: str) -> PartOfTable | None:

@@ -7,14 +7,15 @@ from itertools import zip_longest
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, derived, merged
 from lineage_merge.column_lineage.sql.postgres_names import postgres_name
 from lineage_merge.column_lineage.sql.scope import Item, NamedColumn, QueryScope, Relation
 from lineage_merge.column_lineage.sql.spark_names import ResolvedColumn, spark_name
+from lineage_merge.column_lineage.sql.sql_values import SqlColumn, SqlValue, merged
 from lineage_merge.column_lineage.sql.table_functions import TableFunctions, returns_fields
 from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.sql.values import Values
 from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.column_lineage.value_graph import Chains, Input, Value
 from lineage_merge.model.elements import FIELD
 
 # Platforms where a select expression may use the alias of a preceding one.
@@ -36,7 +37,7 @@ class Projections:
         values: Values,
         functions: TableFunctions,
         note: Callable[[str, str], None],
-        type_of: Callable[[ColumnOrigin], str],
+        type_of: Callable[[SqlColumn], str],
     ) -> None:
         self._platform = platform
         self._values = values
@@ -48,7 +49,7 @@ class Projections:
         """Return the columns of the SELECT, and add their aliases to `scope` for other clauses."""
         items: list[Item] = []
         generated: list[NamedColumn] = []
-        aliases: dict[str, Derivation] = {}
+        aliases: dict[str, SqlValue] = {}
         early = self._platform in _LATERAL_ALIASES
         if self._platform in _ALIASES_FIRST:
             self._define_aliases(query, scope)
@@ -65,15 +66,15 @@ class Projections:
                 items += self._by_pattern(part, scope)
             else:
                 defined = scope.aliases.get(fold(part.alias)) if scope.aliases_first and part.alias else None
-                derivation = self._values.trace(part, scope) if defined is None else defined
+                value = self._values.trace(part, scope) if defined is None else defined
                 name = self._explicit_name(part.unnest())
-                item = NamedColumn(name or self._generated_name(part.unnest(), scope), derivation)
+                item = NamedColumn(name or self._generated_name(part.unnest(), scope), value)
                 items.append(item)
                 if not name:
                     generated.append(item)
-                aliases.setdefault(fold(item.name), derivation)
+                aliases.setdefault(fold(item.name), value)
                 if early and isinstance(part, exp.Alias):
-                    scope.aliases.setdefault(fold(name), derivation)
+                    scope.aliases.setdefault(fold(name), value)
         _remove_ambiguous_names(generated, items)
         scope.aliases = {**scope.aliases, **aliases} if scope.aliases_first else aliases
         exclude = query.args.get("exclude")
@@ -123,7 +124,7 @@ class Projections:
                 name = spark_name(part, lambda column: self._resolved(column, scope))
             else:
                 name = postgres_name(part, is_redshift=self._platform == "redshift")
-        except RecursionError:  # the derivation of a sum of thousands of terms is known, unlike its name
+        except RecursionError:  # the value of a sum of thousands of terms is known, unlike its name
             return ""
         return "" if "${" in name or "{{" in name else name
 
@@ -138,10 +139,10 @@ class Projections:
             return None  # the alias of a preceding column, which Spark names otherwise
         if len(parts) > 1:
             return ResolvedColumn(tuple(parts), "")
-        derivation = self._values.column(column, scope)
+        chains: Chains[str] = Chains()
         types = {
-            "" if step.texts or FIELD in origin.column else self._type_of(origin)
-            for origin, step in derivation.items()
+            "" if chain.step or FIELD in chain.column.column else self._type_of(chain.column)
+            for chain in chains.of(self._values.column(column, scope))
         }
         return ResolvedColumn(tuple(parts), types.pop() if len(types) == 1 else "")
 
@@ -161,8 +162,7 @@ class Projections:
         for alias in last.args.get("replace") or ():
             items = replaced(items, alias.alias, alias.alias, self._values.trace(alias, scope))
         for alias in last.args.get("rename") or ():
-            derivation = self._values.column(alias.this, scope)
-            items = replaced(items, alias.this.name, alias.alias, derivation)
+            items = replaced(items, alias.this.name, alias.alias, self._values.column(alias.this, scope))
         return items
 
     def _rows(self, part: exp.Expr, names: list[str], scope: QueryScope) -> list[Item]:
@@ -201,18 +201,13 @@ class Projections:
     def _fields(self, part: exp.Expr, scope: QueryScope) -> list[Item]:
         """Return the fields of ``address.*``."""
         if isinstance(part, exp.Dot):
-            derivation = self._values.trace(part.this, scope)
+            value = self._values.trace(part.this, scope)
         else:
             names = _parts(part)[:-1]
             first = exp.column(names[0])
-            derivation = self._values.named([name.name for name in names], first, scope)
-        return self._all_fields(derivation)
-
-    def _all_fields(self, derivation: Derivation) -> list[Item]:
-        known = self._values.structures.star(derivation)
-        if known is not None:
-            return known.items
-        return [AllColumns(None, structure=derivation)]
+            value = self._values.named([name.name for name in names], first, scope)
+        known = self._values.structures.star(value)
+        return [AllColumns(None, structure=value)] if known is None else known.items
 
 
 def _remove_ambiguous_names(generated: list[NamedColumn], items: list[Item]) -> None:
@@ -253,7 +248,7 @@ def star(scope: QueryScope) -> list[Item]:
             for source in scope.sources.values()
             for item in source.relation.known()
         }
-        items += [NamedColumn(names.get(key, key), derivation) for key, derivation in scope.shared.items()]
+        items += [NamedColumn(names.get(key, key), value) for key, value in scope.shared.items()]
     for source in scope.sources.values():
         if not source.hidden:
             items += without(source.relation.items, seen) if seen else source.relation.items
@@ -302,19 +297,19 @@ def without(items: list[Item], hidden: set[str]) -> list[Item]:
     return result
 
 
-def replaced(items: list[Item], old: str, new: str, derivation: Derivation) -> list[Item]:
+def replaced(items: list[Item], old: str, new: str, value: SqlValue) -> list[Item]:
     key = fold(old)
     if any(isinstance(item, NamedColumn) and fold(item.name) == key for item in items):
         return [
-            NamedColumn(new, derivation) if isinstance(item, NamedColumn) and fold(item.name) == key else item
+            NamedColumn(new, value) if isinstance(item, NamedColumn) and fold(item.name) == key else item
             for item in items
         ]
-    return [*without(items, {key}), NamedColumn(new, derivation)]
+    return [*without(items, {key}), NamedColumn(new, value)]
 
 
-def coalesced(left: Derivation, right: Derivation, name: str) -> Derivation:
-    kinds = dict.fromkeys((*left, *right), (Transformation.TRANSFORMATION,))
-    return derived(kinds, {}, lambda: f"coalesce({name}, {name})")
+def coalesced(left: SqlValue, right: SqlValue, name: str) -> SqlValue:
+    sides = (Input(side, Transformation.TRANSFORMATION, passes=False) for side in (left, right))
+    return Value(sides, text=f"coalesce({name}, {name})")
 
 
 def by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
@@ -328,19 +323,18 @@ def by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
     for left_item, right_item in zip_longest(left, right):
         if not (isinstance(left_item, NamedColumn) and isinstance(right_item, NamedColumn)):
             break
-        items.append(NamedColumn(left_item.name, merged((left_item.derivation, right_item.derivation))))
+        items.append(NamedColumn(left_item.name, merged((left_item.value, right_item.value))))
         start += 1
     end: list[Item] = []
     for left_item, right_item in zip(reversed(left[start:]), reversed(right[start:]), strict=False):
         if not (isinstance(left_item, NamedColumn) and isinstance(right_item, NamedColumn)):
             break
-        end.insert(0, NamedColumn(left_item.name, merged((left_item.derivation, right_item.derivation))))
+        end.insert(0, NamedColumn(left_item.name, merged((left_item.value, right_item.value))))
     middle, right_middle = left[start : len(left) - len(end)], right[start : len(right) - len(end)]
     same = len(middle) == len(right_middle) and all(
         isinstance(left_item, AllColumns)
         and isinstance(right_item, AllColumns)
-        and (left_item.table, left_item.hidden, left_item.structure)
-        == (right_item.table, right_item.hidden, right_item.structure)
+        and left_item.is_same(right_item)
         for left_item, right_item in zip(middle, right_middle, strict=True)
     )
     return [*items, *middle, *end], same
@@ -352,7 +346,7 @@ def by_name(left: Relation, right: Relation) -> list[Item]:
     for item in left.items:
         other = unmatched.pop(fold(item.name), None) if isinstance(item, NamedColumn) else None
         if isinstance(item, NamedColumn) and other is not None:
-            items.append(NamedColumn(item.name, merged((item.derivation, other.derivation))))
+            items.append(NamedColumn(item.name, merged((item.value, other.value))))
         else:
             items.append(item)
     return [*items, *unmatched.values(), *right.stars]

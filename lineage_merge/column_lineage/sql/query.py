@@ -1,6 +1,6 @@
 """Column lineage of a query: from the relations in FROM to its output columns."""
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Mapping
 from itertools import zip_longest
 
 from sqlglot import Dialect, exp
@@ -8,39 +8,24 @@ from sqlglot import Dialect, exp
 from lineage_merge.column_lineage.row_rules import compares_both_sides, influence_of, only_filters
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.clauses import Clauses, Pivots
-from lineage_merge.column_lineage.sql.derivation import (
-    ColumnOrigin,
-    Derivation,
-    Influences,
-    Structure,
-    influences_of,
-    merged,
-)
 from lineage_merge.column_lineage.sql.external_reads import external_reads, path_table
 from lineage_merge.column_lineage.sql.names import is_dual, is_recursive
 from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.projections import Projections, by_name, by_position, coalesced, star
 from lineage_merge.column_lineage.sql.row_patterns import read_row_pattern
 from lineage_merge.column_lineage.sql.scope import FromRelation, NamedColumn, QueryScope, Relation
+from lineage_merge.column_lineage.sql.sql_values import UNTRACED, SqlColumn, SqlRows, SqlValue, merged
 from lineage_merge.column_lineage.sql.struct_types import StructTypes
 from lineage_merge.column_lineage.sql.table_functions import TableFunctions
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
-from lineage_merge.column_lineage.sql.text import cut
 from lineage_merge.column_lineage.sql.values import Values
-from lineage_merge.column_lineage.transformations import (
-    ColumnFlow,
-    Influence,
-    InfluenceKind,
-    listed,
-)
-from lineage_merge.model.elements import field_path
+from lineage_merge.column_lineage.transformations import InfluenceKind
+from lineage_merge.column_lineage.value_graph import Input, Value, has_origin, leaves
 
 # Platforms where a subquery in FROM may refer to preceding relations without LATERAL.
 _IMPLICIT_LATERALS = frozenset({"duckdb"})
 # Clauses of a set operation, or of a query in parentheses.
 _LIMITING = frozenset({"limit", "offset", "order"})
-# A recursive CTE is read until nothing changes, at most this often.
-_ROUNDS = 10
 
 
 class Queries:
@@ -59,7 +44,7 @@ class Queries:
         note: Callable[[str, str], None],
         undeclared: Callable[[exp.Table], KnownTable | None] = lambda _: None,
         variables: Container[str] = (),
-        type_of: Callable[[ColumnOrigin], str] = lambda _: "",
+        type_of: Callable[[SqlColumn], str] = lambda _: "",
     ) -> None:
         self._dialect = dialect
         self._platform = platform_of(dialect)
@@ -76,13 +61,14 @@ class Queries:
         """Return the columns of a statement."""
         return self._relation(query, {}, None)
 
-    def read_origins(self, relation: Relation) -> set[ColumnOrigin]:
+    def read_columns(self, relation: Relation) -> set[SqlColumn]:
         """Return the columns that a statement with this result reads: those named in it, and of its result.
 
         A `*` inside of it reads what is named of it outside.
         """
-        origins = self._values.named_origins | relation.influences.keys()
-        return origins.union(*(item.derivation for item in relation.known()))
+        values = [value for _, value in relation.rows.deciding()]
+        values += (item.value for item in relation.known())
+        return self._values.named_columns() | leaves(values)
 
     def _inner(self, query: exp.Expr, scope: QueryScope) -> Relation:
         return self._relation(query, scope.ctes, scope)
@@ -100,7 +86,7 @@ class Queries:
         # `(from a join b)`, duckdb's `pivot a on b`, VALUES
         scope = QueryScope(ctes, outer)
         self._source(query, scope)
-        return Relation(star(scope), scope.influences)
+        return Relation(star(scope), scope.rows)
 
     def _with(
         self, query: exp.Expr, ctes: Mapping[str, Relation], outer: QueryScope | None
@@ -131,15 +117,21 @@ class Queries:
         outer: QueryScope | None,
     ) -> Relation:
         inner = self._with(query, ctes, outer)
-        relation = self._relation(query.this, inner, outer)
-        for _ in range(_ROUNDS):
-            relation = relation.renamed(names) if names else relation
-            before = _signature(relation)
-            step = self._relation(query.expression, {**inner, key: relation}, outer)
-            relation = self._both(query, relation, step)
-            if _signature(relation) == before:
-                break
-        return relation.renamed(names) if names else relation
+        first = self._relation(query.this, inner, outer)
+        first = first.renamed(names) if names else first
+        # The columns of the CTE are those of both sides, also where the right one reads the CTE itself.
+        columns = [
+            NamedColumn(item.name, Value((Input(item.value),))) if isinstance(item, NamedColumn) else item
+            for item in first.items
+        ]
+        relation = Relation([*columns], SqlRows(of=[first.rows]), None, first.rest)
+        step = self._relation(query.expression, {**inner, key: relation}, outer)
+        relation.rows.include(step.rows)
+        both = self._both(query, relation, step)
+        for column, item in zip(columns, both.items, strict=False):
+            if isinstance(column, NamedColumn) and isinstance(item, NamedColumn):
+                column.value.add(item.value)
+        return both.renamed(names) if names else both
 
     # ---- set operations
 
@@ -164,23 +156,20 @@ class Queries:
         self, query: exp.SetOperation, left: Relation, right: Relation, *, extends: bool = False
     ) -> Relation:
         """Return the rows of both sides. `extends`: the left one is the result of the same operation."""
-        influences: Influences = left.influences
-        if not extends:
-            influences = {origin: set(kinds) for origin, kinds in left.influences.items()}
+        rows = SqlRows(of=(left.rows, right.rows))
         compared = (right,) if extends else (left, right)
-        for origin, kinds in right.influences.items():
-            influences.setdefault(origin, set()).update(kinds)
+        columns = [item.value for relation in compared for item in relation.known()]
         if compares_both_sides(query.key):
-            _influence_by_columns(influences, compared, InfluenceKind.JOIN)
-            return Relation(left.items, influences, None, left.rest)
+            rows.add(InfluenceKind.JOIN, *columns)
+            return Relation(left.items, rows, None, left.rest)
         if query.args.get("distinct"):
-            _influence_by_columns(influences, compared, InfluenceKind.GROUP_BY)
+            rows.add(InfluenceKind.GROUP_BY, *columns)
         if query.args.get("by_name"):
-            return Relation(by_name(left, right), influences)
+            return Relation(by_name(left, right), rows)
         items, complete = by_position(left.items, right.items)
         if not complete:
             self._note("has a union with unknown columns", "")
-        return Relation(items, influences, None, left.rest)
+        return Relation(items, rows, None, left.rest)
 
     def _sorted(
         self, query: exp.Expr, relation: Relation, ctes: Mapping[str, Relation], outer: QueryScope | None
@@ -193,7 +182,7 @@ class Queries:
         if order is not None:
             self._clauses.order(order, scope, relation.items)
         self._clauses.limit(query, scope)
-        return Relation(relation.items, scope.influences, None, relation.rest)
+        return Relation(relation.items, scope.rows, None, relation.rest)
 
     # ---- SELECT
 
@@ -213,14 +202,14 @@ class Queries:
         scope.projecting = False
         self._clauses.read(query, scope, items)
         rest = merged(
-            source.relation.rest or {}
+            source.relation.rest or UNTRACED
             for source in scope.sources.values()
             if not source.relation.items and source.relation.rest is not None
         )
-        return Relation(items, scope.influences, None, rest if rest and query.is_star else None)
+        return Relation(items, scope.rows, None, rest if query.is_star and has_origin(rest) else None)
 
     def _match_rows(self, match: exp.MatchRecognize, scope: QueryScope) -> QueryScope:
-        relation = Relation(star(scope), scope.influences)
+        relation = Relation(star(scope), scope.rows)
         matched = QueryScope(scope.ctes, scope.outer)
         matched.add(match.alias, FromRelation(read_row_pattern(match, relation, scope, self._values)))
         return matched
@@ -254,22 +243,22 @@ class Queries:
                 item.name for source in added for item in source.relation.known() if fold(item.name) in left
             ]
         for name in names:
-            right = merged(source.relation.find(name) or {} for source in added)
+            right = merged(source.relation.find(name) or UNTRACED for source in added)
             left_side = scope.shared.get(fold(name)) or self._one_of(before, name)
-            scope.influence(influences_of((*left_side, *right), influence_of("join", _type_of_join(join))))
+            scope.rows.add(influence_of("join", _type_of_join(join)), left_side, right)
             if side == "FULL":
                 scope.shared[fold(name)] = coalesced(left_side, right, name)
             else:
                 scope.shared[fold(name)] = right if side == "RIGHT" else left_side
         return added
 
-    def _one_of(self, sources: list[FromRelation], name: str) -> Derivation:
+    def _one_of(self, sources: list[FromRelation], name: str) -> SqlValue:
         certain = [source.relation for source in sources if source.relation.knows(name)]
         possible = certain or [source.relation for source in sources if source.relation.may_have(name)]
         if len(possible) == 1 or certain:
-            return possible[0].find(name) or {}
+            return possible[0].find(name) or UNTRACED
         self._note(notes.UNKNOWN_TABLE, name)
-        return {}
+        return UNTRACED
 
     def _source(self, node: exp.Expr, scope: QueryScope) -> None:
         alias = node.args.get("alias")
@@ -297,7 +286,7 @@ class Queries:
             inner = QueryScope(self._with(node, scope.ctes, scope), scope)
             self._source(node.this, inner)
             self._joins(node, inner)
-            relation = Relation(star(inner), inner.influences)
+            relation = Relation(star(inner), inner.rows)
         elif isinstance(node, exp.Query):
             relation = self._relation(node, scope.ctes, scope)
         elif isinstance(node, exp.Values):
@@ -310,7 +299,7 @@ class Queries:
         elif isinstance(node, exp.Pivot):
             inner = QueryScope(scope.ctes, scope)
             self._source(node.this, inner)
-            relation = self._pivots.read(node, Relation(star(inner), inner.influences), scope)
+            relation = self._pivots.read(node, Relation(star(inner), inner.rows), scope)
         else:
             relation, names = self._functions.read(node, names, name, scope)
         for pivot in node.args.get("pivots") or ():
@@ -329,10 +318,10 @@ class Queries:
         if isinstance(table.this, exp.Identifier) and not table.args.get("db"):
             cte = scope.ctes.get(fold(table.name))
             if cte is not None:
-                return Relation(cte.items, cte.influences, None, cte.rest)
+                return Relation(cte.items, cte.rows, None, cte.rest)
         resolved = self._table_of(table)
         if isinstance(resolved, Relation):
-            return Relation(resolved.items, resolved.influences, None, resolved.rest)
+            return Relation(resolved.items, resolved.rows, None, resolved.rest)
         if resolved is not None:
             return Relation.of(resolved)
         if not isinstance(table.this, exp.Identifier):
@@ -366,7 +355,7 @@ class Queries:
         for table in inputs:
             inner = QueryScope(scope.ctes, scope)
             self._source(table, inner)
-            relations.append(Relation(star(inner), inner.influences))
+            relations.append(Relation(star(inner), inner.rows))
         if not relations:
             return None
         bases = {star.table for relation in relations for star in relation.stars}
@@ -395,39 +384,3 @@ class Queries:
 
 def _type_of_join(join: exp.Join) -> str:
     return join.args.get("kind") or ""
-
-
-def _influence_by_columns(influences: Influences, relations: Iterable[Relation], kind: InfluenceKind) -> None:
-    """Add the known columns of relations as influences."""
-    for relation in relations:
-        for item in relation.known():
-            for origin in item.derivation:
-                influences.setdefault(origin, set()).add(kind)
-
-
-def _signature(relation: Relation) -> object:
-    columns = [
-        (item.name, {origin: step.kinds for origin, step in item.derivation.items()})
-        for item in relation.named
-    ]
-    return columns, {origin: frozenset(kinds) for origin, kinds in relation.influences.items()}
-
-
-def flows(columns: Iterable[tuple[str, Derivation]]) -> Iterator[ColumnFlow[str]]:
-    """Yield the flows to each column of a dataset by name and derivation; to each field of a structure."""
-    for name, derivation in columns:
-        if isinstance(derivation, Structure):
-            fields = (
-                (field_path(name, field) if field else name, inner) for field, inner in derivation.fields
-            )
-            yield from flows(fields)
-            derivation = derivation.whole
-        for origin, step in sorted(derivation.items(), key=lambda item: item[0]):
-            expression = cut(" | ".join(sorted({text() for text in step.texts} - {""})))
-            yield ColumnFlow(origin.dataset, origin.column, name, listed(step.kinds), expression)
-
-
-def influences(derived: Influences) -> Iterator[Influence[str]]:
-    """Yield the influences on the rows of a dataset."""
-    for origin, kinds in sorted(derived.items()):
-        yield Influence(origin.dataset, origin.column, tuple(sorted(kinds)))

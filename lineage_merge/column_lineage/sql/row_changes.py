@@ -1,27 +1,21 @@
 """UPDATE, DELETE and MERGE as SELECTs with the same column lineage. Pure."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from sqlglot import exp
 
+from lineage_merge.column_lineage.derive import derive_flows
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.changed_tables import base_of, joined_tables, named_table
-from lineage_merge.column_lineage.sql.derivation import (
-    ColumnOrigin,
-    Columns,
-    Derivation,
-    DerivationStep,
-    Influences,
-    merge_columns,
-    with_steps,
-)
 from lineage_merge.column_lineage.sql.scope import Relation
+from lineage_merge.column_lineage.sql.sql_values import Columns, SqlRows, merge_columns
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.targets import by_name as columns_by_name
 from lineage_merge.column_lineage.sql.targets import by_position
-from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.column_lineage.transformations import ColumnFlow, Transformation
+from lineage_merge.column_lineage.value_graph import has_origin
 from lineage_merge.model.elements import FIELD, field_path
 
 RowOperation = Literal["merge", "update", "delete"]
@@ -53,12 +47,26 @@ class ChangedColumns:
     """What an operation assigns to the columns of one table, and what decides which of its rows."""
 
     columns: Columns = field(default_factory=list)
-    influences: Influences = field(default_factory=dict)
+    rows: SqlRows = field(default_factory=SqlRows)
     problems: list[str] = field(default_factory=list)
 
     def reads(self, dataset: str) -> bool:
-        """Return whether an assigned value derives from a column of the dataset."""
-        return any(origin.dataset == dataset for _, derivation in self.columns for origin in derivation)
+        """Return whether an assigned value is computed of a column of the dataset."""
+        flows = derive_flows(self.columns, lambda _: "")
+        return any(flow.source == dataset for flow in without_copies(flows, dataset))
+
+
+def without_copies(flows: Iterable[ColumnFlow[str]], dataset: str) -> Iterator[ColumnFlow[str]]:
+    """Yield flows into a dataset whose rows are changed.
+
+    A column copied to itself is no lineage; one computed from itself is.
+    """
+    for flow in flows:
+        steps = flow.transformations
+        if flow.source == dataset and fold(flow.column) == fold(flow.target_column):
+            steps = tuple(step for step in steps if step is not Transformation.IDENTITY)
+        if steps:
+            yield flow if steps == flow.transformations else replace(flow, transformations=steps)
 
 
 def operation_of(tree: object) -> RowOperation | None:
@@ -128,12 +136,11 @@ def _renamed_table(node: exp.Expr, name: str) -> exp.Expr:
 
 
 def changed_columns(
-    changes: Iterable[tuple[Change, Relation]], names: Sequence[str], dataset: str, *, complete: bool
+    changes: Iterable[tuple[Change, Relation]], names: Sequence[str], *, complete: bool
 ) -> ChangedColumns:
-    """Return the columns that changes of `dataset` assign, each change with its query's relation.
+    """Return the columns that changes of a dataset assign, each change with its query's relation.
 
-    `names` are the known columns of the dataset, in order; `complete`: it has no others. A column copied to
-    itself is no lineage; one computed from itself is.
+    `names` are the known columns of the dataset, in order; `complete`: it has no others.
     """
     changed = ChangedColumns()
     known = {fold(name): name for name in names}
@@ -148,13 +155,9 @@ def changed_columns(
             changed.problems.append(problem)
         if change.takes_all and names:
             assigned = [column for column in assigned if fold(column[0]) in known]
-        columns += (column for column in assigned if column[1])
-        for origin, kinds in relation.influences.items():
-            changed.influences.setdefault(origin, set()).update(kinds)
-    changed.columns = [
-        (_with_column(name, known), _without_copy(derivation, dataset, name))
-        for name, derivation in merge_columns(columns)
-    ]
+        columns += (column for column in assigned if has_origin(column[1]))
+        changed.rows.include(relation.rows)
+    changed.columns = [(_with_column(name, known), value) for name, value in merge_columns(columns)]
     return changed
 
 
@@ -167,19 +170,8 @@ def _with_column(name: str, columns: Mapping[str, str]) -> str:
 def _by_position(relation: Relation, names: Sequence[str]) -> tuple[Columns, str]:
     if names:
         return by_position(relation, names, may_be_fewer=True)
-    has_columns = relation.stars or any(item.derivation for item in relation.named)
+    has_columns = relation.stars or any(has_origin(item.value) for item in relation.named)
     return [], f"{notes.UNKNOWN_POSITIONS} of a table with unknown columns" if has_columns else ""
-
-
-def _without_copy(derivation: Derivation, dataset: str, name: str) -> Derivation:
-    def changed_step(
-        column: str, origin: ColumnOrigin, step: DerivationStep
-    ) -> tuple[ColumnOrigin, DerivationStep] | None:
-        if (origin.dataset, fold(origin.column)) == (dataset, fold(column)):
-            step = step._replace(kinds=step.kinds - {Transformation.IDENTITY})
-        return (origin, step) if step.kinds else None
-
-    return with_steps(derivation, changed_step, name)
 
 
 def _of_update(update: exp.Update, *, by_name: bool) -> Iterator[Change]:

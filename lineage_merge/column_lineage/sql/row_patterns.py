@@ -4,7 +4,6 @@ import re
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.derivation import influences_of
 from lineage_merge.column_lineage.sql.scope import FromRelation, Item, NamedColumn, QueryScope, Relation
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.values import Values
@@ -35,13 +34,13 @@ def read_row_pattern(
     conditions = [_without_variables(definition.this, variables) for definition in definitions]
     values.influence(conditions, scope, InfluenceKind.FILTER)
     for column in partition:
-        scope.influence(influences_of(column.derivation, InfluenceKind.GROUP_BY))
+        scope.rows.add(InfluenceKind.GROUP_BY, column.value)
     order = match.args.get("order")
     values.influence([order], scope, InfluenceKind.SORT)
     rows = match.args.get("rows")
     every = rows is not None and rows.name.upper().startswith("ALL")
     items: list[Item] = [*(relation.items if every else partition), *measures]
-    return Relation(items, scope.influences)
+    return Relation(items, scope.rows)
 
 
 def _without_variables(expression: exp.Expr, variables: set[str]) -> exp.Expr:

@@ -1,20 +1,19 @@
 """Name resolution inside a query."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.derivation import (
-    ColumnOrigin,
-    Derivation,
-    Influences,
-    Structure,
+from lineage_merge.column_lineage.sql.sql_values import (
+    UNTRACED,
+    SqlRows,
+    SqlValue,
     field_of,
-    itself,
+    is_same,
+    structure,
 )
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold, only
-from lineage_merge.column_lineage.transformations import InfluenceKind
 
 
 @dataclass(slots=True)
@@ -22,7 +21,7 @@ class NamedColumn:
     """An output column; the name is empty if the platform generates it."""
 
     name: str
-    derivation: Derivation
+    value: SqlValue
 
 
 Item = NamedColumn | AllColumns
@@ -32,15 +31,15 @@ Item = NamedColumn | AllColumns
 class Relation:
     """The output columns of a query, table or function, in order.
 
-    `influences` determine its rows. `base` is the dataset if it is one. `rest`: columns that are not listed
+    `rows`: what decides on its rows. `base` is the dataset if it is one. `rest`: columns that are not listed
     are fields of this value (the output of a function has no column list).
     """
 
     items: list[Item]
-    influences: Influences = field(default_factory=dict)
+    rows: SqlRows = field(default_factory=SqlRows)
     base: KnownTable | None = None
-    rest: Derivation | None = None
-    _index: dict[str, Derivation] | None = None
+    rest: SqlValue | None = None
+    _index: dict[str, SqlValue] | None = None
     _stars: list[AllColumns] | None = None
 
     @classmethod
@@ -48,9 +47,7 @@ class Relation:
         """Return the relation of a dataset."""
         if not table.complete:
             return cls([AllColumns(table)], base=table)
-        return cls(
-            [NamedColumn(name, itself(table.origin(name))) for name in table.columns.values()], base=table
-        )
+        return cls([NamedColumn(name, table.read(name)) for name in table.columns.values()], base=table)
 
     @property
     def named(self) -> Iterator[NamedColumn]:
@@ -69,11 +66,11 @@ class Relation:
         """Whether all columns are listed."""
         return self.rest is None and not self.stars
 
-    def _listed(self) -> Mapping[str, Derivation]:
+    def _listed(self) -> Mapping[str, SqlValue]:
         if self._index is None:
             self._index = {}
             for item in self.named:
-                self._index.setdefault(fold(item.name), item.derivation)
+                self._index.setdefault(fold(item.name), item.value)
         return self._index
 
     def knows(self, name: str) -> bool:
@@ -84,8 +81,8 @@ class Relation:
         """Whether it has or may have the column."""
         return fold(name) in self._listed() or any(star.may_have(name) for star in self.stars)
 
-    def find(self, name: str) -> Derivation | None:
-        """Return the derivation of a column; None: no such column. An ambiguous column has no origin."""
+    def find(self, name: str) -> SqlValue | None:
+        """Return the value of a column; None: no such column. An ambiguous column has no origin."""
         listed = self._listed().get(fold(name))
         if listed is not None:
             return listed
@@ -93,7 +90,7 @@ class Relation:
         if star is not None:
             return star.find(name)
         if possible:
-            return {}
+            return UNTRACED
         return None if self.rest is None else field_of(self.rest, name)
 
     def known(self) -> list[NamedColumn]:
@@ -104,13 +101,12 @@ class Relation:
                 result.append(item)
             elif item.table is not None:
                 names = [name for key, name in item.table.columns.items() if key not in item.hidden]
-                result += [NamedColumn(name, item.table.find(name) or {}) for name in names]
+                result += [NamedColumn(name, item.table.find(name) or UNTRACED) for name in names]
         return result
 
-    def row(self) -> Structure:
-        """Return the derivation of a row as a value, a structure with the columns as fields."""
-        fields = [(item.name, item.derivation) for item in self.known()]
-        return Structure(fields, lambda name: self.find(name) or {}, closed=self.closed)
+    def row(self) -> SqlValue:
+        """Return a row as a value, a structure with the columns as fields."""
+        return structure([(item.name, item.value) for item in self.known()], self.find, closed=self.closed)
 
     def renamed(self, names: list[str]) -> "Relation":
         """Return the relation with new names for the first listed columns."""
@@ -119,10 +115,10 @@ class Relation:
             if isinstance(item, AllColumns) or position >= len(names):
                 items += self.items[position:]
                 break
-            items.append(NamedColumn(names[position], item.derivation))
+            items.append(NamedColumn(names[position], item.value))
         if not self.items:
-            items += [NamedColumn(name, self.rest or {}) for name in names]
-        return Relation(items, self.influences, None, self.rest)
+            items += [NamedColumn(name, self.rest or UNTRACED) for name in names]
+        return Relation(items, self.rows, None, self.rest)
 
 
 @dataclass(slots=True)
@@ -142,26 +138,21 @@ class QueryScope:
     ctes: Mapping[str, Relation]
     outer: "QueryScope | None" = None
     sources: dict[str, FromRelation] = field(default_factory=dict)
-    shared: dict[str, Derivation] = field(default_factory=dict)  # columns of USING
-    aliases: dict[str, Derivation] = field(default_factory=dict)
-    influences: Influences = field(default_factory=dict)
+    shared: dict[str, SqlValue] = field(default_factory=dict)  # columns of USING
+    aliases: dict[str, SqlValue] = field(default_factory=dict)
+    rows: SqlRows = field(default_factory=SqlRows)
     windows: dict[str, exp.Window] = field(default_factory=dict)
     aliases_first: bool = False
     # Within the select list: columns come from the own FROM; only conditions refer to the enclosing query.
     projecting: bool = False
 
     def add(self, name: str, source: FromRelation) -> None:
-        """Add a relation in FROM, and its influences."""
+        """Add a relation in FROM, and what decides on its rows."""
         key = fold(name) or f"\x00{len(self.sources)}"
         while key in self.sources:  # tables of different schemas may have the same name
             key += "\x00"
         self.sources[key] = source
-        self.influence(source.relation.influences)
-
-    def influence(self, influences: Mapping[ColumnOrigin, Iterable[InfluenceKind]]) -> None:
-        """Add influences on the rows."""
-        for origin, kinds in influences.items():
-            self.influences.setdefault(origin, set()).update(kinds)
+        self.rows.include(source.relation.rows)
 
     def chain(self) -> Iterator["QueryScope"]:
         """Yield this scope and the enclosing ones, innermost first."""
@@ -202,8 +193,8 @@ class QueryScope:
         sources = [source for source in self.sources.values() if source.path[-len(path) :] == path]
         return sources[0] if len(sources) == 1 else None
 
-    def unqualified(self, name: str) -> Derivation | None:
-        """Resolve an unqualified column; None: not found or ambiguous, {}: without origin."""
+    def unqualified(self, name: str) -> SqlValue | None:
+        """Resolve an unqualified column; None: not found or ambiguous, `UNTRACED`: without origin."""
         key = fold(name)
         for scope in self.chain():
             if scope.aliases_first and key in scope.aliases:
@@ -213,8 +204,8 @@ class QueryScope:
             relations = scope.visible()
             certain = [relation for relation in relations if relation.knows(name)]
             if certain:
-                columns = [relation.find(name) or {} for relation in certain]
-                return columns[0] if all(other == columns[0] for other in columns) else None
+                [first, *others] = [relation.find(name) or UNTRACED for relation in certain]
+                return first if all(is_same(first, other) for other in others) else None
             if key in scope.aliases:
                 return scope.aliases[key]
             possible = [relation for relation in relations if relation.may_have(name)]
@@ -231,7 +222,7 @@ class QueryScope:
                 return field_of(rests[0], name) if len(rests) == 1 else None
         return self._assumed(name)
 
-    def _assumed(self, name: str) -> Derivation | None:
+    def _assumed(self, name: str) -> SqlValue | None:
         for scope in self.chain():
             bases = [source.relation.base for source in scope.sources.values()]
             growing = [base for base in bases if base is not None and not base.built]

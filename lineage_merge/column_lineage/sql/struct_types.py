@@ -7,40 +7,44 @@ from typing import Any
 from sqlglot import exp
 
 from lineage_merge.column_lineage.data_types import fields_of, is_structure, struct_of
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, Structure
+from lineage_merge.column_lineage.sql.sql_values import (
+    Columns,
+    SqlColumn,
+    SqlValue,
+    field_of,
+    known_fields,
+    passed_columns,
+)
 from lineage_merge.model.elements import FIELD
 
 
 class StructTypes:
     """The fields of columns by their types. `type_of` returns the type of a column, "" if it is unknown."""
 
-    def __init__(self, type_of: Callable[[ColumnOrigin], str]) -> None:
+    def __init__(self, type_of: Callable[[SqlColumn], str]) -> None:
         self._type_of = type_of
 
-    def fields(self, derivation: Derivation) -> list[str] | None:
-        """Return the names of the fields of a structure, or of an array's elements; None: unknown."""
-        if isinstance(derivation, Structure):
-            return [name for name, _ in derivation.fields] if derivation.closed else None
-        for origin, step in sorted(derivation.items(), key=lambda item: item[0]):
-            names = self._fields_of(origin) if step.passing else None
-            if names is not None:
-                return names
+    def fields(self, value: SqlValue) -> Columns | None:
+        """Return the fields of a structure, or of an array's elements; None: unknown."""
+        known = known_fields(value)
+        if known is not None:
+            return known.columns if known.closed else None
+        for column in sorted(passed_columns(value)):
+            fields = fields_of(self._at(column))
+            if fields is not None:
+                return [(name, field_of(value, name)) for name, _ in fields]
         return None
 
-    def is_structure(self, derivation: Derivation) -> bool:
+    def is_structure(self, value: SqlValue) -> bool:
         """Return whether the value itself is known to be a structure, not an array of them."""
-        return isinstance(derivation, Structure) or any(
-            is_structure(self._at(origin)) for origin, step in derivation.items() if step.passing
+        return known_fields(value) is not None or any(
+            is_structure(self._at(column)) for column in passed_columns(value)
         )
 
-    def _fields_of(self, origin: ColumnOrigin) -> list[str] | None:
-        fields = fields_of(self._at(origin))
-        return None if fields is None else [name for name, _ in fields]
-
-    def _at(self, origin: ColumnOrigin) -> str:
+    def _at(self, source: SqlColumn) -> str:
         """Return the type of a column or a field, "" if it is unknown."""
-        column, *path = origin.column.split(FIELD)
-        kind = self._type_of(ColumnOrigin(origin.dataset, column))
+        column, *path = source.column.split(FIELD)
+        kind = self._type_of(SqlColumn(source.source, column))
         for name in path:
             fields = fields_of(kind) or ()
             kind = next((inner for field, inner in fields if field.casefold() == name.casefold()), "")
@@ -61,11 +65,12 @@ def names_in(kind: exp.Expr) -> list[str] | None:
     ]
 
 
-def type_text(derivation: Derivation) -> str:
+def type_text(value: SqlValue) -> str:
     """Return the type of a structure that a query builds, `null` for unknown ones; "" for other values."""
-    if not isinstance(derivation, Structure) or not derivation.closed:
+    known = known_fields(value)
+    if known is None or not known.closed:
         return ""
-    named = ((name, inner) for name, inner in derivation.fields if "`" not in name)
+    named = ((name, inner) for name, inner in known.columns if "`" not in name)
     return struct_of((f"`{name}`", type_text(inner) or "null") for name, inner in named)
 
 

@@ -6,20 +6,24 @@ from typing import Protocol
 from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.roles import LambdaRoles, lambda_roles
-from lineage_merge.column_lineage.sql.derivation import (
-    Columns,
-    Derivation,
-    Structure,
-    changed,
-    field_of,
-    merged,
-    passed,
-)
 from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.scope import NamedColumn, QueryScope, Relation
+from lineage_merge.column_lineage.sql.sql_values import (
+    UNTRACED,
+    Columns,
+    SqlValue,
+    Text,
+    changed,
+    field_of,
+    known_fields,
+    merged,
+    passed,
+    structure,
+)
 from lineage_merge.column_lineage.sql.struct_types import StructTypes, fields_of_schema, names_in
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.transformations import Transformation
+from lineage_merge.column_lineage.value_graph import Input, Value
 
 TRANSFORMATION, CONDITIONAL = Transformation.TRANSFORMATION, Transformation.CONDITIONAL
 
@@ -36,14 +40,14 @@ _ZIPS = frozenset({"arrays_zip", "list_zip", "zip"})
 class _Expressions(Protocol):
     """What is needed of the reader of expressions; `bound` are the variables of lambdas (folded)."""
 
-    bound: dict[str, Derivation]
+    bound: dict[str, SqlValue]
 
-    def trace(self, expression: exp.Expr, scope: QueryScope) -> Derivation: ...
+    def trace(self, expression: exp.Expr, scope: QueryScope) -> SqlValue: ...
     def opaque(
-        self, expression: exp.Expr, scope: QueryScope, kind: Transformation, text: Callable[[], str]
-    ) -> Derivation: ...
-    def named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> Derivation: ...
-    def text(self, expression: exp.Expr, scope: QueryScope) -> Callable[[], str]: ...
+        self, expression: exp.Expr, scope: QueryScope, step: Transformation, text: Text
+    ) -> SqlValue: ...
+    def named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> SqlValue: ...
+    def text(self, expression: exp.Expr, scope: QueryScope) -> Text: ...
 
 
 class Structures:
@@ -53,7 +57,7 @@ class Structures:
         self._platform = platform_of(dialect)
         self._values = values
         self._types = types
-        self._readers: dict[type[exp.Expr], Callable[[exp.Expr, QueryScope], Derivation]] = {
+        self._readers: dict[type[exp.Expr], Callable[[exp.Expr, QueryScope], SqlValue]] = {
             exp.Dot: self._dot,
             exp.Bracket: self._bracket,
             exp.JSONExtract: self._path,
@@ -69,7 +73,7 @@ class Structures:
             exp.Anonymous: self._lambdas,
             exp.Comprehension: self._comprehension,
         }
-        self._constructors: dict[type[exp.Expr], Callable[[exp.Expr, QueryScope], Derivation]] = {
+        self._constructors: dict[type[exp.Expr], Callable[[exp.Expr, QueryScope], SqlValue]] = {
             exp.Struct: self._struct,
             exp.StarMap: self._struct,
             exp.ObjectInsert: self._inserted,
@@ -99,17 +103,16 @@ class Structures:
         has_lambda = any(isinstance(part, exp.Lambda) for part in node.iter_expressions())
         return has_lambda or self._readers[kind] != self._lambdas
 
-    def read(self, node: exp.Expr, scope: QueryScope) -> Derivation:
-        """Return the derivation of a node that `reads` accepts."""
-        derivation = self._readers[type(node)](node, scope)
-        if isinstance(derivation, Structure):
-            return derivation
-        texts = (self._values.text(node, scope),)
-        return {
-            origin: step._replace(texts=texts) if step.texts else step for origin, step in derivation.items()
-        }
+    def read(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
+        """Return the value of a node that `reads` accepts."""
+        value = self._readers[type(node)](node, scope)
+        if value is UNTRACED or known_fields(value) is not None:
+            return value
+        read: SqlValue = Value((Input(value),), text=self._values.text(node, scope))
+        read.is_reading = True
+        return read
 
-    def _dot(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+    def _dot(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         names: list[str] = []
         base = node
         while isinstance(base, exp.Dot):
@@ -117,52 +120,52 @@ class Structures:
             base = base.this
         if isinstance(base, exp.Column):
             return self._values.named([*(part.name for part in base.parts), *names], base, scope)
-        derivation = self._values.trace(base, scope)
+        value = self._values.trace(base, scope)
         for name in names:
-            derivation = field_of(derivation, name)
-        return derivation
+            value = field_of(value, name)
+        return value
 
-    def _bracket(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+    def _bracket(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         base, index = node.this, node.expressions[0] if len(node.expressions) == 1 else None
         key = index.name if isinstance(index, exp.Literal) and index.is_string else None
         if key is not None and isinstance(base, exp.VarMap | exp.Map):
             values = [value for name, value in _entries(base) if name == key]
             if values:
                 return self._passed(merged(self._values.trace(value, scope) for value in values), node, scope)
-        derivation = self._values.trace(base, scope)
-        if key is not None and (self._platform in _PATHS_IN_BRACKETS or self._types.is_structure(derivation)):
-            return field_of(derivation, key)
+        value = self._values.trace(base, scope)
+        if key is not None and (self._platform in _PATHS_IN_BRACKETS or self._types.is_structure(value)):
+            return field_of(value, key)
         text = self._values.text(node, scope)
         return merged(
             [
-                self._passed(derivation, node, scope),
+                self._passed(value, node, scope),
                 *(self._values.opaque(part, scope, TRANSFORMATION, text) for part in node.expressions),
             ]
         )
 
-    def _path(self, node: exp.Expr, scope: QueryScope) -> Derivation:
-        derivation = self._values.trace(node.this, scope)
+    def _path(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
+        value = self._values.trace(node.this, scope)
         path = node.expression
         for step in path.expressions if isinstance(path, exp.JSONPath) else ():
             if isinstance(step, exp.JSONPathKey) and isinstance(step.this, str):
-                derivation = field_of(derivation, step.this)
+                value = field_of(value, step.this)
             elif not isinstance(step, exp.JSONPathRoot):
-                derivation = self._passed(derivation, node, scope)
-        return derivation if isinstance(path, exp.JSONPath) else self._passed(derivation, node, scope)
+                value = self._passed(value, node, scope)
+        return value if isinstance(path, exp.JSONPath) else self._passed(value, node, scope)
 
-    def _extract(self, node: exp.Expr, scope: QueryScope) -> Derivation:
-        derivation = self._values.trace(node.this, scope)
+    def _extract(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
+        value = self._values.trace(node.this, scope)
         key = node.expression
         if isinstance(key, exp.Literal) and key.is_string:
-            return field_of(derivation, key.name)
-        return self._passed(derivation, node, scope)
+            return field_of(value, key.name)
+        return self._passed(value, node, scope)
 
-    def _passed(self, derivation: Derivation, node: exp.Expr, scope: QueryScope) -> Derivation:
-        return passed(derivation, TRANSFORMATION, self._values.text(node, scope))
+    def _passed(self, value: SqlValue, node: exp.Expr, scope: QueryScope) -> SqlValue:
+        return passed(value, TRANSFORMATION, self._values.text(node, scope))
 
     # ---- lambdas
 
-    def _lambdas(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+    def _lambdas(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         arguments = list(node.iter_expressions())
         roles = lambda_roles(node.name if isinstance(node, exp.Anonymous) else node.key) or _OF_UNKNOWN
         values = [self._values.trace(part, scope) for part in arguments if not isinstance(part, exp.Lambda)]
@@ -171,11 +174,11 @@ class Structures:
             return self._passed(self._reduced(body, others, values, scope), node, scope)
         variables = [variable.name for variable in body.expressions]
         numbers = [int(number) - 1 for number in roles.variables]
-        elements = [values[at] if at < len(values) else {} for at in numbers]
+        elements = [values[at] if at < len(values) else UNTRACED for at in numbers]
         bound = self._bound(variables, elements)
         text = self._values.text(node, scope)
         if roles.result in ("selected", "sorted"):
-            first = values[0] if values else {}
+            first = values[0] if values else UNTRACED
             conditions = self._within(bound, lambda: self._values.opaque(body.this, scope, CONDITIONAL, text))
             return merged([self._passed(first, node, scope), conditions])
         if roles.result == "tested":
@@ -184,8 +187,8 @@ class Structures:
         return self._passed(result, node, scope)
 
     def _reduced(
-        self, body: exp.Expr, finish: Sequence[exp.Expr], values: list[Derivation], scope: QueryScope
-    ) -> Derivation:
+        self, body: exp.Expr, finish: Sequence[exp.Expr], values: list[SqlValue], scope: QueryScope
+    ) -> SqlValue:
         variables = [variable.name for variable in body.expressions]
         array, initial = values[0], values[1] if len(values) > 1 else values[0]
         bound = self._bound(variables, [initial, array])
@@ -195,12 +198,12 @@ class Structures:
             result = self._within(inner, lambda last=last: self._values.trace(last.this, scope))  # type: ignore[misc]
         return result
 
-    def _comprehension(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+    def _comprehension(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         variable, condition = node.expression, node.args.get("condition")
         bound = self._bound([variable.name], [self._values.trace(node.args["iterator"], scope)])
         text = self._values.text(node, scope)
 
-        def read() -> Derivation:
+        def read() -> SqlValue:
             result = self._passed(self._values.trace(node.this, scope), node, scope)
             if condition is None:
                 return result
@@ -208,12 +211,12 @@ class Structures:
 
         return self._within(bound, read)
 
-    def _bound(self, variables: list[str], elements: list[Derivation]) -> dict[str, Derivation]:
-        own: dict[str, Derivation] = {fold(name): {} for name in variables}
+    def _bound(self, variables: list[str], elements: list[SqlValue]) -> dict[str, SqlValue]:
+        own = {fold(name): UNTRACED for name in variables}
         own.update(zip(map(fold, variables), elements, strict=False))
         return {**self._values.bound, **own}
 
-    def _within(self, bound: dict[str, Derivation], read: Callable[[], Derivation]) -> Derivation:
+    def _within(self, bound: dict[str, SqlValue], read: Callable[[], SqlValue]) -> SqlValue:
         around, self._values.bound = self._values.bound, bound
         try:
             return read()
@@ -235,14 +238,14 @@ class Structures:
             return self._platform == "snowflake"
         return kind is not exp.FromJson or isinstance(node.expression, exp.Literal)
 
-    def construct(self, node: exp.Expr, scope: QueryScope) -> Derivation:
-        """Return the derivation of a node that `constructs` accepts."""
+    def construct(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
+        """Return the value of a node that `constructs` accepts."""
         return self._constructors[type(node)](node, scope)
 
-    def _struct(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+    def _struct(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         parts = [node.this] if isinstance(node, exp.StarMap) else node.expressions
         fields: Columns = []
-        rows: list[Structure] = []
+        rows: list[SqlValue] = []
         for position, part in enumerate(parts, 1):
             if isinstance(part, exp.Star) or (
                 isinstance(part, exp.Column) and isinstance(part.this, exp.Star)
@@ -255,15 +258,14 @@ class Structures:
             else:
                 fields.append((self._generated_name(part, position, node), self._values.trace(part, scope)))
         if not rows:
-            return Structure(fields)
-        own = Structure(fields)
-
-        def find(name: str) -> Derivation:
-            derivation = own.listed(name)
-            return merged(row.find(name) for row in rows) if derivation is None else derivation
-
-        listed = [field for row in rows for field in row.fields]
-        return Structure([*listed, *fields], find, closed=all(row.closed for row in rows))
+            return structure(fields)
+        known = list(filter(None, map(known_fields, rows)))
+        listed = [field for row in known for field in row.columns]
+        return structure(
+            [*listed, *fields],
+            lambda name: merged(field_of(row, name) for row in rows),
+            closed=all(row.closed for row in known),
+        )
 
     def _generated_name(self, part: exp.Expr, position: int, node: exp.Expr) -> str:
         if self._platform in _NUMBERED:
@@ -274,7 +276,7 @@ class Structures:
             return str(part.expression.name)
         return part.name if isinstance(part, exp.Column) else ""
 
-    def _rows(self, part: exp.Expr, scope: QueryScope) -> list[Structure]:
+    def _rows(self, part: exp.Expr, scope: QueryScope) -> list[SqlValue]:
         """Return the rows of ``*``, or the structure of ``address.*``."""
         if isinstance(part, exp.Star):
             return [source.relation.row() for source in scope.sources.values() if not source.hidden]
@@ -283,54 +285,51 @@ class Structures:
         source = next((relation for inner in scope.chain() if (relation := inner.named(path))), None)
         return [] if source is None else [source.relation.row()]
 
-    def _inserted(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+    def _inserted(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         base = self._values.trace(node.this, scope)
         key, value = node.args["key"], self._values.trace(node.args["value"], scope)
         if isinstance(key, exp.Literal):
             return changed(base, [(key.name, value)])
         return merged([base, value])
 
-    def _from_json(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+    def _from_json(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         text = self._values.text(node, scope)
-        derivation = self._values.opaque(node.this, scope, TRANSFORMATION, text)
+        value = self._values.opaque(node.this, scope, TRANSFORMATION, text)
         fields = fields_of_schema(node.expression.name)
-        return derivation if fields is None else Structure([(name, derivation) for name in fields])
+        return value if fields is None else structure([(name, value) for name in fields])
 
-    def _zipped(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+    def _zipped(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         fields: Columns = []
         for position, part in enumerate(node.expressions):
             name = part.name if isinstance(part, exp.Column) else str(position)
             fields.append((name, self._passed(self._values.trace(part, scope), node, scope)))
-        return Structure(fields)
+        return structure(fields)
 
-    def _cast(self, node: exp.Expr, scope: QueryScope) -> Derivation:
-        derivation = self._values.trace(node.this, scope)
+    def _cast(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
+        value = self._values.trace(node.this, scope)
         names = names_in(node.args["to"]) or []
         # `STRUCT<x INT64>(a)`
         is_typed = self._platform == "bigquery" and isinstance(node.this, exp.Struct)
-        kind = Transformation.IDENTITY if is_typed else TRANSFORMATION
-        known = self._types.fields(derivation)
-        if known is None or len(known) != len(names):
-            return passed(derivation, kind, self._values.text(node, scope))
-        if isinstance(derivation, Structure):
-            values = [value for _, value in derivation.fields]
-        elif [fold(name) for name in known] == [fold(name) for name in names]:
-            return passed(derivation, kind, self._values.text(node, scope))
-        else:
-            values = [field_of(derivation, name) for name in known]
-        if is_typed:
-            return Structure(list(zip(names, values, strict=True)))
-        return Structure(
-            [(name, self._passed(value, node, scope)) for name, value in zip(names, values, strict=True)]
-        )
+        known = self._types.fields(value)
+        is_built = known_fields(value) is not None
+        folded = [fold(name) for name in names]
+        if (
+            known is None
+            or len(known) != len(names)
+            or (not is_built and [fold(name) for name, _ in known] == folded)
+        ):
+            step = Transformation.IDENTITY if is_typed else TRANSFORMATION
+            return passed(value, step, self._values.text(node, scope))
+        values = (inner if is_typed else self._passed(inner, node, scope) for _, inner in known)
+        return structure(list(zip(names, values, strict=True)))
 
-    def _constructed(self, node: exp.Expr, scope: QueryScope) -> Derivation:
+    def _constructed(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         name = node.name.lower()
         if name in _ZIPS:
             return self._zipped(node, scope)
         if name == "object":
             pairs = zip(node.expressions[::2], node.expressions[1::2], strict=False)
-            return Structure([(key.name, self._values.trace(value, scope)) for key, value in pairs])
+            return structure([(key.name, self._values.trace(value, scope)) for key, value in pairs])
         if name == "row":
             return self._struct(node, scope)
         base, *fields = node.expressions
@@ -347,12 +346,10 @@ class Structures:
         """Return whether a value is known to be a structure, not an array of them."""
         return self._types.is_structure(self._values.trace(expression, scope))
 
-    def star(self, derivation: Derivation) -> Relation | None:
+    def star(self, value: SqlValue) -> Relation | None:
         """Return the columns of ``address.*`` or ``inline(items)``; None if its fields are unknown."""
-        names = self._types.fields(derivation)
-        if names is None:
-            return None
-        return Relation([NamedColumn(name, field_of(derivation, name)) for name in names])
+        fields = self._types.fields(value)
+        return None if fields is None else Relation([NamedColumn(*field) for field in fields])
 
 
 _OF_UNKNOWN = LambdaRoles("computed", ("1",))

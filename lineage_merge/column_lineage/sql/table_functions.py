@@ -2,9 +2,9 @@
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.derivation import Columns, Derivation, passed
 from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.scope import NamedColumn, QueryScope, Relation
+from lineage_merge.column_lineage.sql.sql_values import Columns, SqlValue, passed
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.values import Values
 from lineage_merge.column_lineage.transformations import Transformation
@@ -56,7 +56,7 @@ class TableFunctions:
         elements = self._elements(node, scope)
         if not names:
             known = self._values.structures.star(elements)
-            return None if known is None else [(item.name, item.derivation) for item in known.named]
+            return None if known is None else [(item.name, item.value) for item in known.named]
         return self._columns(node, names, elements, scope)
 
     def _own_names(self, body: exp.Expr) -> list[str]:
@@ -67,18 +67,18 @@ class TableFunctions:
             return [_ELEMENT]
         return list(_OF_FLATTEN) if isinstance(body, _EXPLODING) and self._platform == "snowflake" else []
 
-    def _elements(self, body: exp.Expr, scope: QueryScope) -> Derivation:
-        """Return the derivation of the elements of an array, or of any column of another function."""
+    def _elements(self, body: exp.Expr, scope: QueryScope) -> SqlValue:
+        """Return the elements of an array, or any column of another function."""
         if isinstance(body, _PATHS):
             return passed(self._values.trace(body, scope), TRANSFORMATION, self._values.text(body, scope))
         if _is_generator(body):
             return self._values.trace(body, scope)
         return self._opaque(body, scope)
 
-    def _opaque(self, body: exp.Expr, scope: QueryScope) -> Derivation:
+    def _opaque(self, body: exp.Expr, scope: QueryScope) -> SqlValue:
         return self._values.opaque(body, scope, TRANSFORMATION, self._values.text(body, scope))
 
-    def _columns(self, body: exp.Expr, names: list[str], elements: Derivation, scope: QueryScope) -> Columns:
+    def _columns(self, body: exp.Expr, names: list[str], elements: SqlValue, scope: QueryScope) -> Columns:
         count = len(names)
         if isinstance(body, _WITH_POSITION):
             [position, *others] = names
@@ -94,7 +94,7 @@ class TableFunctions:
             opaque = self._opaque(body, scope)
             return [(name, elements if name == "VALUE" else opaque) for name in names]
         known = self._values.structures.star(elements) if count > 1 or isinstance(body, exp.Inline) else None
-        fields = [] if known is None else [item.derivation for item in known.named]
+        fields = [] if known is None else [item.value for item in known.named]
         if len(fields) == count:
             return list(zip(names, fields, strict=True))
         if _has_position(body, count):

@@ -8,13 +8,15 @@ originates there.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lineage_merge.column_lineage.sql.derivation import (
-    ColumnOrigin,
-    Derivation,
-    Influences,
-    Structure,
+from lineage_merge.column_lineage.sql.sql_values import (
+    UNTRACED,
+    SqlColumn,
+    SqlRows,
+    SqlValue,
+    column_value,
     field_of,
-    itself,
+    is_same,
+    known_fields,
 )
 
 
@@ -38,7 +40,7 @@ class AllColumns:
         hidden: frozenset[str] = frozenset(),
         *,
         own: bool = False,
-        structure: Derivation | None = None,
+        structure: SqlValue | None = None,
     ) -> None:
         self.table = table
         self.hidden = hidden
@@ -49,6 +51,13 @@ class AllColumns:
         """Return it without more columns (folded)."""
         return AllColumns(self.table, self.hidden | hidden, structure=self.structure)
 
+    def is_same(self, other: "AllColumns") -> bool:
+        """Whether both are the same columns."""
+        structures = [one for one in (self.structure, other.structure) if one is not None]
+        return (self.table, self.hidden) == (other.table, other.hidden) and (
+            not structures or (len(structures) == 2 and is_same(*structures))
+        )
+
     def may_have(self, name: str) -> bool:
         """Whether it has or may have the column."""
         return fold(name) not in self.hidden and (self.table is None or self.table.may_have(name))
@@ -57,17 +66,17 @@ class AllColumns:
         """Whether it certainly has the column."""
         if fold(name) in self.hidden:
             return False
-        if isinstance(self.structure, Structure):
-            return self.structure.listed(name) is not None
+        if self.structure is not None and (known := known_fields(self.structure)) is not None:
+            return known.has(name)
         return self.table is not None and self.table.knows(name)
 
-    def find(self, name: str) -> Derivation | None:
-        """Return the derivation of a column; None: no such column. An unknown relation has no origins."""
+    def find(self, name: str) -> SqlValue | None:
+        """Return the value of a column; None: no such column. An unknown relation has no origins."""
         if fold(name) in self.hidden:
             return None
         if self.structure is not None:
             return field_of(self.structure, name)
-        return {} if self.table is None else self.table.find(name)
+        return UNTRACED if self.table is None else self.table.find(name)
 
 
 def only(stars: Iterable[AllColumns], name: str) -> tuple[AllColumns | None, bool]:
@@ -83,7 +92,7 @@ def only(stars: Iterable[AllColumns], name: str) -> tuple[AllColumns | None, boo
 class KnownTable:
     """A dataset. `columns`: spelling by folded name; `complete`: it has no other columns.
 
-    `derivations` and `influences` come from its own SQL; `stars` are incomplete `*` in it.
+    `values` and `rows` come from its own SQL; `stars` are incomplete `*` in it.
     `built`: its SQL was read.
     """
 
@@ -91,10 +100,11 @@ class KnownTable:
     columns: dict[str, str] = field(default_factory=dict)
     complete: bool = False
     built: bool = False
-    derivations: dict[str, Derivation] = field(default_factory=dict)
-    influences: Influences = field(default_factory=dict)
+    values: dict[str, SqlValue] = field(default_factory=dict)
+    rows: SqlRows = field(default_factory=SqlRows)
     stars: list[AllColumns] = field(default_factory=list)
     _readers: list[tuple["KnownTable", frozenset[str]]] = field(default_factory=list)
+    _read: dict[str, SqlValue] = field(default_factory=dict)
 
     def knows(self, name: str) -> bool:
         """Whether it certainly has the column."""
@@ -107,15 +117,22 @@ class KnownTable:
     def _may_grow(self, name: str) -> bool:
         return not self.built or any(star.may_have(name) for star in self.stars)
 
-    def find(self, name: str) -> Derivation | None:
-        """Return the derivation of a column that a query names, and add the column. None: no such column."""
+    def find(self, name: str) -> SqlValue | None:
+        """Return the value of a column that a query names, and add the column. None: no such column."""
         if not self.knows(name):
             if not self.may_have(name):
                 return None
             self._name(name)
-        return itself(self.origin(name)) if self.knows(name) else None
+        return self.read(name) if self.knows(name) else None
 
-    def assume(self, name: str) -> Derivation | None:
+    def read(self, name: str) -> SqlValue:
+        """Return the value of a known column."""
+        column = SqlColumn(self.unique_id, self.columns[fold(name)])
+        if column.column not in self._read:
+            self._read[column.column] = column_value(column)
+        return self._read[column.column]
+
+    def assume(self, name: str) -> SqlValue | None:
         """Like `find`, for a column that no other relation can have.
 
         The catalog may be older than the SQL, and lists no pseudo columns.
@@ -123,10 +140,6 @@ class KnownTable:
         if not self.knows(name) and not (self.built and not self.stars):
             self._name(name)
         return self.find(name)
-
-    def origin(self, name: str) -> ColumnOrigin:
-        """Return the column as an origin."""
-        return ColumnOrigin(self.unique_id, self.columns[fold(name)])
 
     def _name(self, name: str) -> None:
         if not self.stars:
@@ -141,17 +154,17 @@ class KnownTable:
         elif possible:
             self.add(name)
 
-    def add(self, name: str, derivation: Derivation | None = None) -> None:
+    def add(self, name: str, value: SqlValue | None = None) -> None:
         """Add a column here and in all datasets that select all columns of this one."""
         key = fold(name)
         if key in self.columns:
             return
         self.columns[key] = name
-        if derivation:
-            self.derivations[key] = derivation
+        if value is not None:
+            self.values[key] = value
         for reader, hidden in self._readers:
             if key not in hidden and not reader.knows(name):
-                reader.add(name, itself(self.origin(name)))
+                reader.add(name, self.read(name))
 
     def select_all_of(self, star: AllColumns) -> None:
         """Add all columns of the star, including those that are found later."""
@@ -161,4 +174,4 @@ class KnownTable:
         star.table._readers.append((self, star.hidden))
         for key, name in list(star.table.columns.items()):
             if key not in star.hidden and not self.knows(name):
-                self.add(name, itself(star.table.origin(name)))
+                self.add(name, star.table.read(name))

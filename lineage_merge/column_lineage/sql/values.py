@@ -1,4 +1,4 @@
-"""Derivation of the value of an expression."""
+"""The value of an expression."""
 
 from collections.abc import Callable, Container, Iterable, Iterator
 
@@ -6,31 +6,29 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql import notes
 from lineage_merge.column_lineage.sql.argument_roles import parts_of, roles_of
-from lineage_merge.column_lineage.sql.derivation import (
-    UNCHANGED,
-    ColumnOrigin,
-    Derivation,
-    Influences,
-    Structure,
-    derived,
-    field_of,
-    merged,
-    passed,
-)
 from lineage_merge.column_lineage.sql.external_reads import dictionary_entry
 from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.reserved_names import is_keyword, is_pseudo_column
 from lineage_merge.column_lineage.sql.scope import QueryScope, Relation
+from lineage_merge.column_lineage.sql.sql_values import (
+    UNTRACED,
+    SqlColumn,
+    SqlValue,
+    Text,
+    field_of,
+    merged,
+    passed,
+)
 from lineage_merge.column_lineage.sql.struct_types import StructTypes
 from lineage_merge.column_lineage.sql.structures import Structures
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.text import ExpressionText
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, compose
+from lineage_merge.column_lineage.value_graph import Input, Value, leaves
 
 IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW = Transformation
 
-_Kinds = dict[ColumnOrigin, set[Transformation]]
-# With the kind of transformation, and whether the value has the structure of the expression.
+# With the step to the value, and whether the value has the structure of the expression.
 _Pending = list[tuple[exp.Expr, Transformation, bool]]
 
 
@@ -55,12 +53,12 @@ class Values:
         self._variables = variables
         self.structures = Structures(dialect, self, types)
         # Variables of the lambdas around an expression.
-        self.bound: dict[str, Derivation] = {}
-        # The origins of all columns that are named so far.
-        self.named_origins: set[ColumnOrigin] = set()
+        self.bound: dict[str, SqlValue] = {}
+        # All columns that are named so far.
+        self._named_values: dict[SqlValue, None] = {}
 
-    def trace(self, expression: exp.Expr, scope: QueryScope) -> Derivation:
-        """Return the derivation of the value; a plain column, or a field of it, is unchanged."""
+    def trace(self, expression: exp.Expr, scope: QueryScope) -> SqlValue:
+        """Return the value of an expression; a plain column, or a field of it, is unchanged."""
         plain = expression
         while isinstance(plain, exp.Alias | exp.Paren):
             plain = plain.this
@@ -71,97 +69,82 @@ class Values:
         if type(plain) in self.structures.read_types and self.structures.reads(plain):
             return self.structures.read(plain, scope)
         if self.bound and isinstance(plain, exp.Identifier):
-            return self.bound.get(fold(plain.name), {})
-        steps = self._steps(plain, scope, IDENTITY, is_whole=False)
-        return self._built(plain, scope) if steps is None else derived(*steps, self.text(plain, scope))
+            return self.bound.get(fold(plain.name), UNTRACED)
+        if type(plain) in self.structures.constructor_types and self.structures.constructs(plain):
+            return self.structures.construct(plain, scope)
+        inputs = self._inputs(plain, scope, IDENTITY, is_whole=False)
+        return Value(inputs, text=self.text(plain, scope)) if inputs else UNTRACED
 
-    def _built(self, node: exp.Expr, scope: QueryScope) -> Derivation:
-        """Return the derivation of a value with a structure that the query builds."""
-        if self.structures.constructs(node):
-            return self.structures.construct(node, scope)
-        text = self.text(node, scope)
-        parts: list[Derivation] = []
-        for part, kind, passes in self._parts(node, IDENTITY, scope):
-            if passes:
-                parts.append(passed(self.trace(part, scope), kind, text))
-            else:
-                parts.append(self.opaque(part, scope, kind, text))
-        return merged(parts)
-
-    def text(self, expression: exp.Expr, scope: QueryScope) -> Callable[[], str]:
+    def text(self, expression: exp.Expr, scope: QueryScope) -> Text:
         """Return the text of an expression."""
         return ExpressionText(expression, _tables(scope), self._dialect)
 
-    def opaque(
-        self, expression: exp.Expr, scope: QueryScope, kind: Transformation, text: Callable[[], str]
-    ) -> Derivation:
-        """Return the derivation of a value of which the expression is an argument, with its kind."""
-        return derived(self._kinds(expression, scope, kind), {}, text)
+    def opaque(self, expression: exp.Expr, scope: QueryScope, step: Transformation, text: Text) -> SqlValue:
+        """Return a value of which the expression is an argument, taken as a whole."""
+        return Value(self._inputs(expression, scope, step, is_whole=True), text=text)
 
-    def origins(self, expression: exp.Expr, scope: QueryScope) -> set[ColumnOrigin]:
-        """Return all columns that the expression references."""
-        return set(self._kinds(expression, scope))
+    def named_columns(self) -> set[SqlColumn]:
+        """Return the columns that all columns named so far are made of."""
+        return leaves(self._named_values)
 
     def influence(
         self, expressions: Iterable[exp.Expr | None], scope: QueryScope, kind: InfluenceKind
     ) -> None:
         """Add the columns of the expressions as influences on the rows."""
-        influences: Influences = {}
         for expression in expressions:
             if expression is not None:
-                influences.update((origin, {kind}) for origin in self.origins(expression, scope))
-        scope.influence(influences)
+                scope.rows.add(kind, Value(self._inputs(expression, scope, IDENTITY, is_whole=True)))
 
-    def column(self, column: exp.Column, scope: QueryScope) -> Derivation:
+    def column(self, column: exp.Column, scope: QueryScope) -> SqlValue:
         """Resolve a column, or a field of one."""
         return self.named([part.name for part in column.parts], column, scope)
 
-    def named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> Derivation:
+    def named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> SqlValue:
         """Resolve a dotted name that begins with the parts of `column`."""
-        derivation = self._named(parts, column, scope)
-        self.named_origins.update(derivation)
-        return derivation
+        value = self._named(parts, column, scope)
+        self._named_values[value] = None
+        return value
 
-    def _named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> Derivation:
-        derivation: Derivation | None
+    def _named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> SqlValue:
+        value: SqlValue | None
         if self.bound and fold(parts[0]) in self.bound:
-            derivation, fields = self.bound[fold(parts[0])], parts[1:]
+            value, fields = self.bound[fold(parts[0])], parts[1:]
         elif len(parts) == 1:
             return self._unqualified(column, parts[0], scope)
         elif (qualified := scope.qualified(parts)) is None:
-            derivation, fields = self._unqualified(column, parts[0], scope), parts[1:]
+            value, fields = self._unqualified(column, parts[0], scope), parts[1:]
         else:
             source, name, fields = qualified
             if is_pseudo_column(name, [source.relation], self._platform):
-                return {}
-            derivation = source.relation.find(name)
-            if derivation is None and source.relation.base is not None:
-                derivation = source.relation.base.assume(name)
-            if derivation is None:
+                return UNTRACED
+            value = source.relation.find(name)
+            if value is None and source.relation.base is not None:
+                value = source.relation.base.assume(name)
+            if value is None:
                 self._note(notes.MISSING_COLUMNS, ".".join(parts))
-                return {}
+                return UNTRACED
         for field in fields:
-            derivation = field_of(derivation, field)
-        return derivation
+            value = field_of(value, field)
+        return value
 
-    def _unqualified(self, column: exp.Column, name: str, scope: QueryScope) -> Derivation:
+    def _unqualified(self, column: exp.Column, name: str, scope: QueryScope) -> SqlValue:
         relations = [source.relation for inner in scope.chain() for source in inner.sources.values()]
         if is_pseudo_column(name, relations, self._platform):
-            return {}
+            return UNTRACED
         is_other = is_keyword(column, name, self._platform) or fold(name) in self._variables
         if is_other and not any(relation.knows(name) for relation in relations):
-            return {}
+            return UNTRACED
         row = self._whole_row(name, scope)
         if row is not None:
             return row
-        derivation = scope.unqualified(name)
-        if derivation is not None:
-            return derivation
+        value = scope.unqualified(name)
+        if value is not None:
+            return value
         self._note(notes.UNKNOWN_TABLE, name)
-        return {}
+        return UNTRACED
 
-    def _whole_row(self, name: str, scope: QueryScope) -> Derivation | None:
-        """Return the derivation of a relation's name used as a value, if no column has this name."""
+    def _whole_row(self, name: str, scope: QueryScope) -> SqlValue | None:
+        """Return the row of a relation whose name is used as a value, if no column has this name."""
         for inner in scope.chain():
             if name.casefold() in inner.aliases:
                 return None
@@ -172,87 +155,73 @@ class Values:
                 return source.relation.row()
         return None
 
-    def _kinds(
-        self, expression: exp.Expr, scope: QueryScope, kind: Transformation = IDENTITY
-    ) -> dict[ColumnOrigin, set[Transformation]]:
-        steps = self._steps(expression, scope, kind, is_whole=True)
-        return {} if steps is None else steps[0]
+    def _inputs(
+        self, expression: exp.Expr, scope: QueryScope, step: Transformation, *, is_whole: bool
+    ) -> list[Input[str]]:
+        """Return the inputs of an expression, each with its step.
 
-    def _steps(
-        self, expression: exp.Expr, scope: QueryScope, kind: Transformation, *, is_whole: bool
-    ) -> tuple[_Kinds, _Kinds] | None:
-        """Return the kinds of chains from each origin, and of those that pass a structure.
-
-        None: the query builds a structure that the expression passes on. `is_whole`: as for a function that
-        takes the value as a whole.
+        `is_whole`: as for a function that takes the value as a whole.
         """
         # Iterative: a sum of a thousand terms is nested a thousand levels deep.
-        result: _Kinds = {}
-        passing: _Kinds = {}
+        inputs: dict[Input[str], None] = {}
         structures = self.structures
-        pending: _Pending = [(expression, kind, not is_whole)]
+        pending: _Pending = [(expression, step, not is_whole)]
         while pending:
-            node, kind, is_passed = pending.pop()
-            derivation: Derivation
+            node, step, passes = pending.pop()
+            value: SqlValue
             if isinstance(node, exp.Column | exp.Star):
                 if isinstance(node, exp.Star) or isinstance(node.this, exp.Star):
-                    derivation = self._all(node, scope)
+                    value = self._all(node, scope)
                 else:
-                    derivation = self.column(node, scope)
+                    value = self.column(node, scope)
             elif type(node) in structures.read_types and structures.reads(node):
-                derivation = structures.read(node, scope)
+                value = structures.read(node, scope)
             elif (entry := dictionary_entry(node)) is not None:
-                pending += [(part, compose(kind, TRANSFORMATION), False) for part in entry]
+                pending += [(part, compose(step, TRANSFORMATION), False) for part in entry]
                 continue
             elif isinstance(node, exp.Exists):
-                derivation, kind, is_passed = self._exists(node, scope), compose(kind, CONDITIONAL), False
+                value, step, passes = self._exists(node, scope), compose(step, CONDITIONAL), False
             elif isinstance(node, exp.Query):
-                derivation = self._query(node, scope)
-            elif is_passed and type(node) in structures.constructor_types and structures.constructs(node):
-                return None
+                value = self._query(node, scope)
+            elif passes and type(node) in structures.constructor_types and structures.constructs(node):
+                value = structures.construct(node, scope)
             elif self.bound and isinstance(node, exp.Identifier):
-                derivation = self.bound.get(fold(node.name), {}) if _is_variable(node) else {}
+                value = self.bound.get(fold(node.name), UNTRACED) if _is_variable(node) else UNTRACED
             else:
-                parts = self._parts(node, kind, scope)
-                pending += [(part, how, is_passed and passes) for part, how, passes in parts]
+                parts = self._parts(node, step, scope)
+                pending += [(part, inner, passes and of_part) for part, inner, of_part in parts]
                 continue
-            if is_passed and isinstance(derivation, Structure):
-                return None
-            for origin, step in derivation.items():
-                _add_kinds(result, origin, kind, step.kinds)
-                if is_passed and step.passing:
-                    _add_kinds(passing, origin, kind, step.passing)
-        return result, passing
+            if value is not UNTRACED:
+                inputs[Input(value, step, passes)] = None
+        return list(inputs)
 
-    def _query(self, query: exp.Query, scope: QueryScope) -> Derivation:
-        """Return the derivation of a query's value: its only column, or all of them as one value."""
+    def _query(self, query: exp.Query, scope: QueryScope) -> SqlValue:
+        """Return a query's value: its only column, or all of them as one value."""
         relation = self._relation_of(query, scope)
-        scope.influence(relation.influences)
+        scope.rows.include(relation.rows)
         if _is_structure(query):
             return relation.row()
         if query.unnest().args.get("for_") is not None:  # T-SQL: FOR JSON, FOR XML
-            columns = merged(column.derivation for column in relation.known())
+            columns = merged(column.value for column in relation.known())
             return passed(columns, AGGREGATION, self.text(query, scope))
-        derivations = [item.derivation for item in relation.named]
-        return derivations[0] if len(derivations) == 1 else merged(derivations)
+        return merged(item.value for item in relation.named)
 
-    def _exists(self, node: exp.Exists, scope: QueryScope) -> Derivation:
+    def _exists(self, node: exp.Exists, scope: QueryScope) -> SqlValue:
         if not isinstance(node.this, exp.Query):
             return self.trace(node.this, scope)
         relation = self._relation_of(node.this, scope)
-        scope.influence(relation.influences)
-        kinds = dict.fromkeys(relation.influences, (CONDITIONAL,))
-        return derived(kinds, {}, lambda: "")
+        scope.rows.include(relation.rows)
+        return Value(Input(value, CONDITIONAL, passes=False) for _, value in relation.rows.deciding())
 
-    def _all(self, node: exp.Column | exp.Star, scope: QueryScope) -> Derivation:
+    def _all(self, node: exp.Column | exp.Star, scope: QueryScope) -> SqlValue:
         if isinstance(node.parent, exp.Count):
-            return {}
+            return UNTRACED
         if isinstance(node, exp.Column):
             source = scope.named(tuple(part.name.casefold() for part in node.parts[:-1]))
             sources = [] if source is None else [source]
         else:
             sources = list(scope.sources.values())
-        return merged(item.derivation for source in sources for item in source.relation.known())
+        return merged(item.value for source in sources for item in source.relation.known())
 
     def _parts(
         self, node: exp.Expr, kind: Transformation, scope: QueryScope
@@ -269,18 +238,6 @@ class Values:
         if isinstance(node, exp.Window):
             for part in _named_windows(node, scope):
                 yield part, compose(kind, WINDOW), False
-
-
-def _add_kinds(
-    kinds: _Kinds, origin: ColumnOrigin, kind: Transformation, inner: frozenset[Transformation]
-) -> None:
-    known = kinds.get(origin)
-    if known is None:
-        known = kinds[origin] = set()
-    if inner is UNCHANGED:  # as most
-        known.add(kind)
-    else:
-        known.update(compose(kind, inner_kind) for inner_kind in inner)
 
 
 def _is_structure(query: exp.Query) -> bool:

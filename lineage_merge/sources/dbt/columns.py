@@ -9,17 +9,19 @@ from dataclasses import dataclass, field
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, DerivationStep, with_steps
+from lineage_merge.column_lineage.derive import derive_flows, derive_influences
 from lineage_merge.column_lineage.sql.names import PartOfTable, TableNames, part_of_table
 from lineage_merge.column_lineage.sql.notes import MISSING_COLUMNS, UNKNOWN_TABLE
 from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
 from lineage_merge.column_lineage.sql.platforms import platform_of
-from lineage_merge.column_lineage.sql.query import Queries, flows, influences
+from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
+from lineage_merge.column_lineage.sql.sql_values import UNTRACED, SqlColumn
 from lineage_merge.column_lineage.sql.struct_types import type_text
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import cut, reason
 from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
+from lineage_merge.column_lineage.value_graph import has_origin
 from lineage_merge.model.elements import FIELD
 from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
 from lineage_merge.sources.dbt.nodes import Manifest, Node
@@ -277,13 +279,13 @@ class _Project:
         relations = (self._find(table, node) for table in tables)
         return frozenset(relation for relation in relations if relation is not None)
 
-    def _type_of(self, origin: ColumnOrigin) -> str:
-        node = self._nodes.get(origin.dataset)
-        known = [(column.name, column.data_type) for column in self._catalog.get(origin.dataset, ())]
+    def _type_of(self, column: SqlColumn) -> str:
+        node = self._nodes.get(column.source)
+        known = [(one.name, one.data_type) for one in self._catalog.get(column.source, ())]
         known += [(column.name, column.data_type) for column in (node.code.columns if node else ())]
-        declared = next((kind for name, kind in known if kind and fold(name) == fold(origin.column)), "")
-        table = self.tables.get(origin.dataset)
-        return declared or (type_text(table.derivations.get(fold(origin.column), {})) if table else "")
+        declared = next((kind for name, kind in known if kind and fold(name) == fold(column.column)), "")
+        table = self.tables.get(column.source)
+        return declared or (type_text(table.values.get(fold(column.column), UNTRACED)) if table else "")
 
     def _meaning(self, table: exp.Table, node: Node) -> KnownTable | Relation | None:
         ephemeral = self._ephemeral.get(fold(table.name))
@@ -380,8 +382,8 @@ class _Project:
     def _itself(self, unique_id: str) -> Relation:
         # What an incremental model reads from itself has no other origin: the other branches of its SQL have.
         known = self._catalog.get(unique_id, ())
-        items = [NamedColumn(column.name, {}) for column in known]
-        return Relation([*items], rest={}) if known else Relation([AllColumns(None, own=True)])
+        items = [NamedColumn(column.name, UNTRACED) for column in known]
+        return Relation([*items], rest=UNTRACED) if known else Relation([AllColumns(None, own=True)])
 
     def _inline(self, unique_id: str) -> Relation:
         if unique_id not in self._inlined:
@@ -408,25 +410,25 @@ class _Project:
             table.columns.clear()
             known = ()
         table.built = True
-        table.influences = {
-            origin: kinds for origin, kinds in relation.influences.items() if origin.dataset != node.unique_id
-        }
+        table.rows = relation.rows
         for name, item in zip(names, named, strict=True):
             key = fold(name)
-            if not name and item.derivation:
+            if not name and has_origin(item.value):
                 self._note(
                     node.unique_id, "has unnamed columns in its SQL, and no catalog with their names", ""
                 )
-            if name and key not in table.derivations:
+            if name and key not in table.values:
                 table.columns.setdefault(key, name)
-                table.derivations[key] = item.derivation
+                table.values[key] = item.value
         for name in node.code.snapshot_columns:
             table.add(name)
-            table.derivations.setdefault(fold(name), {})
-        hidden = frozenset(table.derivations)
+            table.values.setdefault(fold(name), UNTRACED)
+        hidden = frozenset(table.values)
         stars = [star.without(hidden) for star in relation.stars]
         if relation.rest is not None:
-            stars.append(AllColumns(None, hidden, structure=relation.rest or None))
+            stars.append(
+                AllColumns(None, hidden, structure=relation.rest if has_origin(relation.rest) else None)
+            )
         if known:
             _close(table, stars)
         else:
@@ -451,15 +453,7 @@ class _Project:
         notes_on_names = self._notes.get(unique_id, {})
         absent = {name for what in (MISSING_COLUMNS, UNKNOWN_TABLE) for name in notes_on_names.get(what, ())}
 
-        def of_others(
-            _: str, origin: ColumnOrigin, step: DerivationStep
-        ) -> tuple[ColumnOrigin, DerivationStep] | None:
-            return None if origin.dataset == unique_id else (origin, step)
-
-        made = (
-            (name, with_steps(table.derivations.get(key, {}), of_others, name))
-            for key, name in table.columns.items()
-        )
+        made = [(name, table.values.get(key, UNTRACED)) for key, name in table.columns.items()]
         read = self._reads.get(unique_id, {})
         reads = tuple(sorted(read))
         undeclared = {id_: self._undeclared[id_][0] for id_ in reads if id_ in self._undeclared}
@@ -467,8 +461,8 @@ class _Project:
         return ColumnLineage(
             tuple(self._columns(table)),
             tuple(self._described_fields(unique_id)),
-            tuple(flows(made)),
-            tuple(influences(table.influences)),
+            tuple(flow for flow in derive_flows(made) if flow.source != unique_id),
+            tuple(influence for influence in derive_influences(table.rows) if influence.source != unique_id),
             problems,
             reads,
             frozenset(read_id for read_id in reads if not read[read_id]),
@@ -540,11 +534,11 @@ class _Project:
 def _close(table: KnownTable, stars: list[AllColumns]) -> None:
     """Complete a table whose columns are known from the catalog: find those that the SQL does not name."""
     for key, name in table.columns.items():
-        if key not in table.derivations:
+        if key not in table.values:
             possible = [star for star in stars if star.may_have(name)]
             certain = [star for star in possible if star.knows(name)]
             if len(certain) == 1 or len(possible) == 1:
-                table.derivations[key] = (certain or possible)[0].find(name) or {}
+                table.values[key] = (certain or possible)[0].find(name) or UNTRACED
 
 
 def relation_name(node: Node) -> str:

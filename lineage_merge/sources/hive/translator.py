@@ -1,11 +1,12 @@
 """Translation of a Hive query into elements: datasets, columns, edges and the job. Pure."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from lineage_merge.column_lineage.derive import Relation, derive_flows, derive_influences
+from lineage_merge.column_lineage.derive import Rows, derive_flows, derive_influences
 from lineage_merge.column_lineage.transformations import lineage_elements
-from lineage_merge.column_lineage.value_graph import Node, SourceColumn, ValueGraph
+from lineage_merge.column_lineage.value_graph import SourceColumn, Value
 from lineage_merge.model.elements import (
     Alias,
     Authority,
@@ -147,30 +148,27 @@ def _lineage(
     edges: Sequence[tuple[Edge, list[str]]], output: Reference, job: JobKey, names: Tables
 ) -> Iterator[Element]:
     """Yield the lineage of a written table: of edges with the columns of it that they lead to."""
-    graph, values, relation = ValueGraph(), dict[str, Node](), Relation()
+    targets: defaultdict[str, Value[Reference]] = defaultdict(Value)
+    rows: Rows[Reference] = Rows()
 
-    def source_column(field: Field) -> Node:
-        node = f"source/{field.table}/{field.column}"
-        graph.columns[node] = (SourceColumn(_reference(field, names), field.column),)
-        return node
+    def source_column(field: Field) -> Value[Reference]:
+        return Value(columns=(SourceColumn(_reference(field, names), field.column),))
 
     for edge, columns in edges:
         if edge.kind == "PREDICATE":
             for source, kinds in influences(edge).items():
                 for kind in kinds:
-                    relation.influences[kind].append(source_column(source))
+                    rows.add(kind, source_column(source))
             continue
         for path, part in _parts(edge):
-            node = f"expression/{len(relation.texts)}"
-            relation.texts[node] = "" if is_rename(part) else " ".join(readable(part.expression).split())
+            text = "" if is_rename(part) else " ".join(readable(part.expression).split())
+            value: Value[Reference] = Value(text=text)
             for source, steps in transformations(part).items():
                 for step in steps:
-                    graph.add(node, source_column(source), step)
+                    value.add(source_column(source), step)
             for column in columns:
-                target = field_path(column, path) if path else column
-                graph.add(values.setdefault(target, f"target/{target}"), node)
-    flows = derive_flows(graph, list(values.items()), relation.texts.__getitem__)
-    deciding = derive_influences(graph, [relation.influences])
+                targets[field_path(column, path) if path else column].add(value)
+    flows, deciding = derive_flows(list(targets.items())), derive_influences(rows)
     yield from lineage_elements(flows, deciding, job, output, lambda source: source)
 
 

@@ -216,12 +216,9 @@ def _fields_of_query(
     field: Mapping[str, Any], meaning: _Meaning, query: "PushedQuery"
 ) -> Iterator[Mapping[str, Any]]:
     """Yield the columns behind one of a query's."""
-    from lineage_merge.column_lineage.sql.query import flows
-
-    column = _unquote(field["field"])
-    (derivation,) = query.columns([column]).derivations
+    (flows,) = query.columns([_unquote(field["field"])]).flows
     scheme = field["namespace"].partition(":")[0].lower()
-    for flow in flows([(column, derivation)] if derivation else ()):
+    for flow in flows or ():
         name = _table(scheme, meaning.above, flow.source.removeprefix(":"))
         given = field.get("transformations") or ({"type": "DIRECT", "subtype": "IDENTITY"},)
         yield {

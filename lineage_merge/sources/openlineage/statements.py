@@ -9,21 +9,24 @@ from dataclasses import dataclass, field
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.derivation import itself
+from lineage_merge.column_lineage.derive import derive_flows, derive_influences
 from lineage_merge.column_lineage.sql.names import part_of_table
 from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
-from lineage_merge.column_lineage.sql.query import Queries, flows, influences
+from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.row_changes import (
     Change,
     ChangedColumns,
     changed_columns,
     changes_of,
     operation_of,
+    without_copies,
 )
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
+from lineage_merge.column_lineage.sql.sql_values import UNTRACED, SqlColumn, column_value
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
 from lineage_merge.column_lineage.sql.text import cut, reason
 from lineage_merge.column_lineage.transformations import lineage_elements
+from lineage_merge.column_lineage.value_graph import has_origin
 from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
 from lineage_merge.naming.spark import SESSION_CATALOG
@@ -118,8 +121,9 @@ class _Reading:
             changed = self._read(changes)
         problems = [*changed.problems, *self._problems()]
         lineage = StatementLineage(problems=list(dict.fromkeys(problems)))
-        edges = flows(changed.columns), influences(changed.influences)
-        lineage.columns = tuple(lineage_elements(*edges, job, self._target.ref, self._reference))
+        flows = without_copies(derive_flows(changed.columns), _key(self._target.ref))
+        influences = derive_influences(changed.rows)
+        lineage.columns = tuple(lineage_elements(flows, influences, job, self._target.ref, self._reference))
         lineage.reads = set(self._extra.values())
         if changed.reads(_key(self._target.ref)):
             lineage.reads.add(self._target.ref)
@@ -133,7 +137,7 @@ class _Reading:
         queries = Queries(self._dialect, self._table, self._note)
         outcomes = with_deep_stack(lambda: [(change, queries.read(change.query)) for change in changes])
         target = self._target
-        return changed_columns(outcomes, target.columns, _key(target.ref), complete=target.complete)
+        return changed_columns(outcomes, target.columns, complete=target.complete)
 
     def _note(self, what: str, name: str) -> None:
         self._notes.setdefault(what, {})[name] = None
@@ -144,7 +148,9 @@ class _Reading:
             yield cut(f"its statement {what}: {shown}" if shown else f"its statement {what}")
         for view, table in self._unknown.items():
             relation = self._views[view]
-            lost = sorted(name for name in table.columns.values() if not relation.find(name))
+            lost = sorted(
+                name for name in table.columns.values() if not has_origin(relation.find(name) or UNTRACED)
+            )
             if lost:
                 columns = ", ".join(lost)
                 yield cut(
@@ -250,11 +256,11 @@ def _together(tables: Sequence[EventTable]) -> Relation:
     items = [
         NamedColumn(
             of_name[0][1],
-            itself(KnownTable(_key(of_name[0][0].ref), {key: of_name[0][1]}).origin(key))
+            column_value(SqlColumn(_key(of_name[0][0].ref), of_name[0][1]))
             if len(of_name) == 1
-            else {},
+            else UNTRACED,
         )
-        for key, of_name in owners.items()
+        for of_name in owners.values()
     ]
     return Relation([*items, AllColumns(None)])
 

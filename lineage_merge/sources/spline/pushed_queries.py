@@ -11,12 +11,14 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import traverse_scope
 
-from lineage_merge.column_lineage.sql.derivation import Derivation, Influences
+from lineage_merge.column_lineage.derive import derive_flows, derive_influences
 from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Item, NamedColumn, Relation
+from lineage_merge.column_lineage.sql.sql_values import SqlValue
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold, only
 from lineage_merge.column_lineage.sql.text import cut
+from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
 
 
 class UnreadableQuery(Exception):
@@ -27,12 +29,12 @@ class UnreadableQuery(Exception):
 class QueryColumns:
     """Column lineage of a query's result.
 
-    `derivations` by position, None if the origin is unknown; origins name a table by its address. `columns`
-    are the used columns of each table. `problems` say what could not be traced.
+    `flows` into each column by position, None if its origin is unknown; they name a table by its address.
+    `columns` are the used columns of each table. `problems` say what could not be traced.
     """
 
-    derivations: tuple[Derivation | None, ...]
-    influences: Influences = field(default_factory=dict)
+    flows: tuple[tuple[ColumnFlow[str], ...] | None, ...]
+    influences: tuple[Influence[str], ...] = ()
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -83,16 +85,20 @@ class PushedQuery:
 
         try:
             relation = with_deep_stack(lambda: Queries(self._dialect, table_of, note).read(self._tree))
-            derivations = tuple(_derivations(relation, names))
+            values = tuple(_values(relation, names))
+            flows = tuple(
+                None if value is None else derive_flows([(name, value)])
+                for name, value in zip(names, values, strict=True)
+            )
         except Exception as error:  # noqa: BLE001 - a parser's own bug costs one query its columns
             problem = f"has columns that cannot be read ({type(error).__name__})"
             return QueryColumns((None,) * len(names), problems=(problem,))
-        for name, derivation in zip(names, derivations, strict=True):
-            if derivation is None:
+        for name, value in zip(names, values, strict=True):
+            if value is None:
                 note("has columns that cannot be traced to one table", name)
         return QueryColumns(
-            derivations,
-            relation.influences,
+            flows,
+            derive_influences(relation.rows),
             {address: tuple(table.columns.values()) for address, table in tables.items()},
             tuple(cut(_problem(what, note)) for what, note in notes.items()),
         )
@@ -103,10 +109,10 @@ def _problem(what: str, names: Iterable[str]) -> str:
     return f"{what}: {shown}" if shown else what
 
 
-def _derivations(relation: Relation, names: Sequence[str]) -> Iterable[Derivation | None]:
-    """Return derivations: by position if all columns are listed, else by name and by known neighbours."""
+def _values(relation: Relation, names: Sequence[str]) -> Iterable[SqlValue | None]:
+    """Return the columns' values: by position if all are listed, else by name and by known neighbours."""
     if relation.closed and len(relation.items) == len(names):
-        return [item.derivation for item in relation.named]
+        return [item.value for item in relation.named]
     places = _items_by_position(relation.items, names) if relation.rest is None else {}
     return [_at(relation, places.get(position), name) for position, name in enumerate(names)]
 
@@ -162,16 +168,16 @@ def _at_the_ends(items: Sequence[Item], count: int) -> Iterable[tuple[int, int]]
     yield from ((offset + index, index) for index in range(start, len(items)))
 
 
-def _at(relation: Relation, item: Item | None, name: str) -> Derivation | None:
+def _at(relation: Relation, item: Item | None, name: str) -> SqlValue | None:
     if isinstance(item, NamedColumn):
-        return item.derivation
+        return item.value
     if item is not None and item.table is not None:
         return item.find(name)
     return _by_name(relation, name)
 
 
-def _by_name(relation: Relation, name: str) -> Derivation | None:
-    listed = [item.derivation for item in relation.named if fold(item.name) == fold(name)]
+def _by_name(relation: Relation, name: str) -> SqlValue | None:
+    listed = [item.value for item in relation.named if fold(item.name) == fold(name)]
     if listed:
         return listed[0] if len(listed) == 1 else None
     star, _ = only(relation.stars, name)

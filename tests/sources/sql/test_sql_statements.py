@@ -408,7 +408,7 @@ def test_reads_of_a_renamed_table_stay_as_they_are() -> None:
     lineage.renamed["t_new"] = "t"
     reads = Reads()
     reads.add("s3://raw/x", ["tmp"], rows=False, assumed=True, columns_lost=True)
-    lineage.writes.append(Write("t_new", 2, "append", None, reads, [], {}))
+    lineage.writes.append(Write("t_new", 2, "append", None, reads))
 
     follow_renames(lineage)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from lineage_merge.column_lineage.scripts.shapes import Shape, Shapes
 from lineage_merge.column_lineage.scripts.writes import Write
-from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, DerivationStep, with_steps
+from lineage_merge.column_lineage.sql.sql_values import SqlColumn
 from lineage_merge.model.elements import FIELD
 from lineage_merge.sources.query_log.lineage.names import LoggedTables
 from lineage_merge.sources.query_log.statements.catalog import TableName
@@ -27,24 +27,12 @@ class ColumnNames:
         name, *fields = column.split(FIELD)
         return FIELD.join([self.new.get(dataset, {}).get(name.casefold(), name), *fields])
 
-    def origin(self, origin: ColumnOrigin) -> ColumnOrigin:
-        """Return an origin with the new name."""
-        return origin._replace(column=self.of(origin.dataset, origin.column))
-
     def write(self, write: Write) -> Write:
         """Return a write with the new names."""
-
-        def renamed(
-            _: str, origin: ColumnOrigin, step: DerivationStep
-        ) -> tuple[ColumnOrigin, DerivationStep]:
-            return self.origin(origin), step
-
-        columns = [
-            (self.of(write.target, name), with_steps(derivation, renamed, name))
-            for name, derivation in write.columns
-        ]
-        influences = {self.origin(origin): kinds for origin, kinds in write.influences.items()}
-        return replace(write, columns=columns, influences=influences)
+        columns = [(self.of(write.target, name), value) for name, value in write.columns]
+        renamed = replace(write, columns=columns)
+        renamed.rename(lambda column: SqlColumn(column.source, self.of(*column)))
+        return renamed
 
     def shape(self, dataset: str, shape: Shape) -> Shape:
         """Return the columns of a dataset with the new names."""

@@ -212,7 +212,7 @@ def _names_columns_after_values(tree: object) -> bool:
 
 
 def _without_unnamed(write: Write, notes: list[Note]) -> Write:
-    columns = [(name, derivation) for name, derivation in write.columns if not _UNNAMED.match(name)]
+    columns = [(name, value) for name, value in write.columns if not _UNNAMED.match(name)]
     if len(columns) < len(write.columns):
         notes.append(Note("no-columns", write.line, _UNNAMED_COLUMNS))
     return replace(write, columns=columns)

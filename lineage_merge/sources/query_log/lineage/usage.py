@@ -88,10 +88,10 @@ def reads_of(counted: CountedReads, warehouse: Warehouse, shapes: Shapes) -> Dat
         for dataset in lineage.read
         if dataset not in written and not dataset.startswith(NO_DATASET) and _is_table(dataset, datasets)
     }
-    for origin in lineage.read_columns:
-        if origin.dataset in columns:
-            column = origin.column if names is None else names.of(origin.dataset, origin.column)
-            columns[origin.dataset].update(_with_structures(column))
+    for dataset, column in lineage.read_columns:
+        if dataset in columns:
+            current = column if names is None else names.of(dataset, column)
+            columns[dataset].update(_with_structures(current))
     return DatasetReads(columns, datasets.references)
 
 

@@ -6,21 +6,17 @@ the columns below an old `View`. INTERSECT and EXCEPT pass on the attributes of 
 side only decides which rows remain (`lineage`). The columns of a JDBC query are those of its tables.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import groupby
 
-from lineage_merge.column_lineage.derive import LIMIT, Relation
-from lineage_merge.column_lineage.transformations import Transformation
-from lineage_merge.column_lineage.value_graph import Node, SourceColumn, ValueGraph
+from lineage_merge.column_lineage.derive import Rows
+from lineage_merge.column_lineage.transformations import ColumnFlow, Influence, Transformation
+from lineage_merge.column_lineage.value_graph import Node, SourceColumn, Value, ValueGraph
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.argument_roles import SUBQUERIES, UNION
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.nested_values import NestedValues
-
-if TYPE_CHECKING:
-    from lineage_merge.column_lineage.sql.derivation import ColumnOrigin, Derivation, DerivationStep
 
 _GROUPING_ID = "spark_grouping_id"
 _MERGE_CLAUSES = frozenset(
@@ -29,12 +25,14 @@ _MERGE_CLAUSES = frozenset(
 
 
 @dataclass(slots=True)
-class QueryRead(Relation):
+class QueryRead:
     """What a JDBC query contributes besides its values in the graph.
 
-    `columns` are the used columns of each table, `problems` what could not be traced.
+    `rows`: what decides on its rows. `columns` are the used columns of each table, `problems` what could not
+    be traced.
     """
 
+    rows: Rows[Reference] = field(default_factory=Rows)
     columns: Mapping[Reference, tuple[str, ...]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -49,7 +47,9 @@ class Attributes:
     def __init__(self, plan: PlanColumns) -> None:
         """Build the graph."""
         self._plan = plan
-        self.graph = ValueGraph(named=plan.attributes)
+        self.graph = ValueGraph()
+        for attribute in plan.attributes:
+            self.graph[attribute].is_named = True
         self._nested = NestedValues(plan, self.graph)
         self.queries: dict[str, QueryRead] = {}
         self.generated: dict[Node, Node] = {}
@@ -64,7 +64,12 @@ class Attributes:
     def is_lost(self, operation: str) -> bool:
         """Return whether an operation creates attributes of unknown origin."""
         new = self._plan.produced.get(operation, ())
-        return any(node not in self.graph.columns and node not in self.graph.inputs for node in new)
+        return not all(map(self.is_known, new))
+
+    def is_known(self, attribute: Node) -> bool:
+        """Return whether the origin of an attribute is known."""
+        value = self.graph[attribute]
+        return bool(value.columns or value.inputs or value.is_constant)
 
     def _add_expressions(self) -> None:
         plan = self._plan
@@ -109,9 +114,9 @@ class Attributes:
         stored = set(plan.stored(operation))
         for attribute in plan.output(operation):
             if attribute not in stored:
-                graph.inputs[attribute] = []  # it has no origin, and is not unknown
+                graph[attribute].is_constant = True
             elif name := plan.name(attribute):
-                graph.columns[attribute] = tuple(SourceColumn(read, name) for read in plan.reads[operation])
+                graph[attribute].columns = tuple(SourceColumn(read, name) for read in plan.reads[operation])
 
     def _read_query(self, operation: str) -> QueryRead:
         """Add the inputs of a read's attributes, as columns of the query's tables."""
@@ -124,27 +129,26 @@ class Attributes:
         tables = {Reference("", uri, plan.application): names for uri, names in lineage.columns.items()}
         read = QueryRead(columns=tables, problems=lineage.problems)
 
-        def column(origin: "ColumnOrigin") -> Node:
-            node = f"{operation}/{origin.dataset}|{origin.column}"
-            source = Reference("", origin.dataset, plan.application)
-            graph.columns[node] = (SourceColumn(source, origin.column),)
-            return node
+        def column(flow: ColumnFlow[str] | Influence[str]) -> Value[Reference]:
+            value = graph[f"{operation}/{flow.source}|{flow.column}"]
+            value.columns = (SourceColumn(Reference("", flow.source, plan.application), flow.column),)
+            return value
 
-        for attribute, derivation in zip(attributes, lineage.derivations, strict=True):
-            if derivation is not None:
-                graph.inputs[attribute] = []  # a constant has none, and is not unknown
-                for text, origins in _by_text(derivation).items():
-                    node = f"{operation}/{attribute}/{len(read.texts)}"
-                    read.texts[node] = text
-                    for origin, step in origins.items():
-                        for kind in sorted(step.kinds):
-                            is_itself = kind is Transformation.IDENTITY
-                            graph.add(attribute if is_itself else node, column(origin), kind)
-                    if node in graph.inputs:
-                        graph.add(attribute, node)
-        for origin, kinds in lineage.influences.items():
-            for influence in kinds:
-                read.influences[influence].append(column(origin))
+        for attribute, flows in zip(attributes, lineage.flows, strict=True):
+            value = graph[attribute]
+            if flows is None:
+                continue
+            value.is_constant = True
+            for expression, of_expression in groupby(flows, key=lambda flow: flow.expression):
+                computed: Value[Reference] = Value(text=expression)
+                for flow in of_expression:
+                    for step in flow.transformations:
+                        (value if step is Transformation.IDENTITY else computed).add(column(flow), step)
+                if computed.inputs:
+                    value.add(computed)
+        for influence in lineage.influences:
+            for kind in influence.kinds:
+                read.rows.add(kind, column(influence))
         return read
 
     # Operations that create attributes
@@ -181,7 +185,7 @@ class Attributes:
         below = [self._plan.output(child) for child in self._plan.children.get(operation, ())]
         if all(len(columns) == len(self._plan.output(operation)) for columns in below):
             for position, attribute in self._new_attributes(operation):
-                if attribute not in self.graph.inputs:
+                if not self.graph[attribute].inputs:
                     self._add_union(attribute, tuple(columns[position] for columns in below))
 
     def _expand(self, operation: str) -> None:
@@ -200,7 +204,7 @@ class Attributes:
     def _grouping(self, grouping_id: str, grouped: list[str]) -> None:
         """Add `grouping(column)`: a bit of the grouping id that depends on this column only."""
         plan, graph = self._plan, self.graph
-        graph.inputs[grouping_id] = []
+        graph[grouping_id].is_constant = True
         for attribute in grouped:
             graph.add(grouping_id, attribute, Transformation.CONDITIONAL)
         for expression in plan.expressions:
@@ -210,7 +214,7 @@ class Attributes:
                 continue
             bit = (plan.expressions.get(arguments[1]) or {}).get("value")
             if isinstance(bit, int) and 0 <= bit < len(grouped):
-                graph.inputs[expression] = []
+                graph[expression].inputs = []
                 graph.add(expression, grouped[len(grouped) - 1 - bit], Transformation.CONDITIONAL)
 
     def _generate(self, operation: str) -> None:
@@ -233,7 +237,7 @@ class Attributes:
         if len(new) != columns:
             return
         for position, attribute in enumerate(new):
-            self.graph.inputs[attribute] = []
+            self.graph[attribute].inputs = []
             self.generated[attribute] = generator
             for argument in arguments[1 + position :: columns]:
                 self.graph.add(attribute, argument, Transformation.TRANSFORMATION)
@@ -265,12 +269,3 @@ _OPERATIONS: Mapping[str, Callable[[Attributes, str], None]] = {
 def cte_column(cte: object, position: int) -> Node:
     """Return the node of a CTE's column, shared by the plan and subqueries' text."""
     return f"cte/{cte}/{position}"
-
-
-def _by_text(derivation: "Derivation") -> dict[str, dict["ColumnOrigin", "DerivationStep"]]:
-    """Group the origins of a column by their expression."""
-    by_text: defaultdict[str, dict[ColumnOrigin, DerivationStep]] = defaultdict(dict)
-    for origin, step in sorted(derivation.items(), key=lambda item: item[0]):
-        text = " | ".join(sorted({write() for write in step.texts} - {""}))[:LIMIT]
-        by_text[text][origin] = step
-    return by_text

@@ -2,13 +2,13 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from lineage_merge.column_lineage.derive import Relation, derive_flows, derive_influences
+from lineage_merge.column_lineage.derive import Rows, derive_flows, derive_influences
 from lineage_merge.column_lineage.row_rules import compares_both_sides, influence_of, only_filters
 from lineage_merge.column_lineage.transformations import ColumnFlow, Influence, InfluenceKind
-from lineage_merge.column_lineage.value_graph import Node
+from lineage_merge.column_lineage.value_graph import Node, Value
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.sources.spline.columns.attributes import Attributes
@@ -86,11 +86,6 @@ class _PlanLineage:
         self._subqueries: dict[str, TextColumns] = {}
         self._read_subqueries()
         self._row_changes = read_row_changes(plan, self._graph)
-        self._texts: tuple[Relation, ...] = (
-            *self._subqueries.values(),
-            *self._queries.values(),
-            *filter(None, [self._row_changes]),
-        )
 
     def lineage(self) -> ColumnLineage:
         changes = self._row_changes
@@ -101,9 +96,7 @@ class _PlanLineage:
             columns=columns,
             sources=self._sources(),
             flows=flows,
-            influences=derive_influences(
-                self._graph, [self._deciding(), *(read.influences for read in self._texts)]
-            ),
+            influences=derive_influences(self._rows()),
             untraced=self._untraced(),
             metadata_only=self._metadata_only(),
             rewritten=(changes.rewritten if changes else self._rewritten()) - read_again,
@@ -137,8 +130,8 @@ class _PlanLineage:
                 known = KnownColumns(self._outer_columns(expression), names, views)
                 subquery = read_subquery(text, f"{expression}/plan", self._graph, known)
                 self._subqueries[expression] = subquery
-                for node in filter(None, subquery.output[: self._selected(expression)]):
-                    self._graph.add(expression, node)
+                for value in filter(None, subquery.output[: self._selected(expression)]):
+                    self._graph[expression].add(value)
         for operation, document in plan.operations.items():
             if document.get("name") == "LateralJoin":
                 self._lateral(operation)
@@ -171,39 +164,45 @@ class _PlanLineage:
         if right is None or len(children) != 1:
             return
         new = plan.output(operation)[len(plan.output(children[0])) :]
-        for attribute, node in zip(new, self._subqueries[right].output, strict=False):
-            if node:
-                self._graph.add(attribute, node)
+        for attribute, value in zip(new, self._subqueries[right].output, strict=False):
+            if value:
+                self._graph[attribute].add(value)
 
     # The target
 
     def _flows(
         self, columns: tuple[PlanColumn, ...], values: tuple[Node, ...]
     ) -> tuple[ColumnFlow[Reference], ...]:
-        written: dict[Node, str] = {}
-        for read in self._texts:
-            written |= read.texts
         texts = ExpressionTexts(
             self._plan, {key: _selected_text(subquery) for key, subquery in self._subqueries.items()}
         )
 
-        def text(node: Node) -> str:
-            known = written.get(node)
-            return texts.text(self._attributes.generated.get(node, node)) if known is None else known
+        def text(value: Value[Reference]) -> str:
+            if isinstance(value.text, str):
+                return value.text
+            return texts.text(self._attributes.generated.get(value.key, value.key))
 
         names = (column.name for column in columns)
-        return derive_flows(self._graph, list(zip(names, values, strict=False)), text)
+        return derive_flows(list(zip(names, map(self._graph.__getitem__, values), strict=False)), text)
 
     # Values that decide on rows
 
-    def _deciding(self) -> defaultdict[InfluenceKind, list[Node]]:
-        """Return the values that decide on the target's rows, by kind; without the text of subqueries.
+    def _rows(self) -> Rows[Reference]:
+        """Return what decides on the target's rows.
 
         DISTINCT groups by every column. INTERSECT and EXCEPT compare every column of both sides. A semi or
         anti join only filters.
         """
         plan = self._plan
-        nodes: defaultdict[InfluenceKind, list[Node]] = defaultdict(list)
+        rows = Rows(of=(read.rows for read in self._subqueries.values()))
+        for query in self._queries.values():
+            rows.include(query.rows)
+        if self._row_changes:
+            rows.include(self._row_changes.rows)
+
+        def add(kind: InfluenceKind, nodes: Iterable[Node]) -> None:
+            rows.add(kind, *map(self._graph.__getitem__, nodes))
+
         filtering = [
             key for key in plan.bottom_up if only_filters(str(plan.params(key).get("joinType") or ""))
         ]
@@ -213,15 +212,15 @@ class _PlanLineage:
             name = str(plan.operations[operation].get("name"))
             if name in _DECIDING:
                 kind = InfluenceKind.FILTER if operation in filtering else influence_of(name)
-                nodes[kind].extend(plan.parameter(operation, _DECIDING[name]))
+                add(kind, plan.parameter(operation, _DECIDING[name]))
             elif name == "Distinct":
-                nodes[InfluenceKind.GROUP_BY].extend(plan.output(operation))
+                add(InfluenceKind.GROUP_BY, plan.output(operation))
             elif compares_both_sides(name):
                 for child in plan.children.get(operation, ()):
-                    nodes[InfluenceKind.JOIN].extend(plan.output(child))
+                    add(InfluenceKind.JOIN, plan.output(child))
             else:
-                nodes[InfluenceKind.GROUP_BY].extend(self._groups(operation))
-        return nodes
+                add(InfluenceKind.GROUP_BY, self._groups(operation))
+        return rows
 
     def _groups(self, operation: str) -> Iterator[Node]:
         """Return the columns by which an operation groups the rows for a function."""
@@ -266,12 +265,12 @@ class _PlanLineage:
 
     def _untraced(self) -> tuple[Reference, ...]:
         """Return sources without columns, and those below operations with columns of unknown origin."""
-        plan, graph = self._plan, self._graph
+        plan = self._plan
         reads = {key for key in plan.reads if plan.read_part(key) != "metadata"}
         untraced = {key for key in reads if not plan.output(key)} | {
             key
             for key, read in self._queries.items()
-            if read.problems or not graph.inputs.keys() >= set(plan.output(key))
+            if read.problems or not all(map(self._attributes.is_known, plan.output(key)))
         }
         below = reachable((key for key in plan.operations if self._attributes.is_lost(key)), plan.children)
         return tuple(sorted({source for key in untraced | (reads & below) for source in plan.reads[key]}))
@@ -292,5 +291,5 @@ class _PlanLineage:
 
 
 def _selected_text(subquery: TextColumns) -> str:
-    text = next((subquery.texts.get(node, "") for node in subquery.output[:1] if node), "")
+    text = next((value.text for value in subquery.output[:1] if value), None)
     return f"SELECT {text}" if text else "SELECT ..."

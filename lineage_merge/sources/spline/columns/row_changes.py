@@ -7,13 +7,13 @@ one that is copied from another table: that is no lineage. Only an assignment th
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from lineage_merge.column_lineage.derive import Relation
+from lineage_merge.column_lineage.derive import Rows
 from lineage_merge.column_lineage.parts import Part
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
-from lineage_merge.column_lineage.value_graph import BuiltValue, Input, Node, ValueGraph
+from lineage_merge.column_lineage.value_graph import BuiltValue, Input, Node, Value, ValueGraph
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.sources.spline.columns.documents import PlanColumns
@@ -46,14 +46,15 @@ _LAMBDA_VARIABLE = re.compile(r"\blambda [^\s#(),]+#\d+L?")
 
 
 @dataclass(slots=True)
-class RowChanges(Relation):
-    """What a row-level operation makes of the rows of its target.
+class RowChanges:
+    """What a row-level operation makes of the rows of its target, and what decides on `rows`.
 
     `columns` are those of the target, `values` the node of each. `rewritten` are datasets that are read only
     because their rows change.
     `problems` are keys of operations, with what could not be traced.
     """
 
+    rows: Rows[Reference] = field(default_factory=Rows)
     columns: tuple[PlanColumn, ...] = ()
     values: tuple[Node, ...] = ()
     rewritten: frozenset[Reference] = frozenset()
@@ -172,7 +173,8 @@ class _Reader:
         if statement.source:
             # Spline derives these from the target's columns, changed or not.
             for attribute in plan.output(statement.operation):
-                self._graph.inputs[attribute] = []
+                self._graph[attribute].inputs = []
+                self._graph[attribute].is_constant = True
         if self._unknown:
             key = statement.operation.partition("/")[2]
             names = ", ".join(sorted(self._unknown))
@@ -232,8 +234,8 @@ class _Reader:
             # Where both of two columns are read, it does not matter which is which.
             if sum(candidate == attributes for candidate in candidates.values()) >= len(attributes):
                 fields = column.path if len(attributes) == 1 else ()
-                nodes = (self._graph.field(attribute, fields) for attribute in sorted(attributes))
-                self._changes.influences[clause.kind].extend(nodes)
+                values = (self._graph[attribute].field(fields) for attribute in sorted(attributes))
+                self._changes.rows.add(clause.kind, *values)
             else:
                 self._unknown.add(column.name)
 
@@ -241,28 +243,28 @@ class _Reader:
         own = self._own.get(name.casefold())
         for path, part in self._changed(value, own, ()):
             columns = list(_references(part))
-            target = node = self._field(name.casefold(), path)
+            target = self._field(name.casefold(), path)
             if not (len(columns) == 1 and columns[0].step is Transformation.IDENTITY):
-                node = f"{target}/{len(self._changes.texts)}"
-                self._changes.texts[node] = readable(part)
-                self._graph.add(target, node)
+                computed: Value[Reference] = Value(text=readable(part))
+                target.add(computed)
+                target = computed
             for column in columns:
                 if attribute := self._attribute(column):
-                    self._graph.add(node, self._graph.field(attribute, column.path), column.step)
+                    target.add(self._graph[attribute].field(column.path), column.step)
 
-    def _field(self, name: str, path: tuple[str, ...]) -> Node:
-        """Return the node of a column of the target, or of a field of it."""
+    def _field(self, name: str, path: tuple[str, ...]) -> Value[Reference]:
+        """Return a column of the target, or a field of it."""
         node = self._column(name)
         for field_name in path:
-            struct = f"{node}.*"
-            if struct not in self._graph.built:
-                self._graph.built[struct] = BuiltValue("struct", is_listed=True)
-                self._graph.add(node, struct)
+            struct = self._graph[f"{node}.*"]
+            if struct.built is None:
+                struct.built = BuiltValue("struct", is_listed=True)
+                self._graph[node].add(struct)
             node = f"{node}.{field_name.casefold()}"
-            part = (Part(field_name), Input(node, Transformation.IDENTITY))
-            if all(known.node != node for _, known in self._graph.built[struct].parts):
-                self._graph.built[struct].parts.append(part)
-        return node
+            value = self._graph[node]
+            if all(known.value is not value for _, known in struct.built.parts):
+                struct.built.parts.append((Part(field_name), Input(value)))
+        return self._graph[node]
 
     def _changed(
         self, value: str, own: Node | None, path: tuple[str, ...]

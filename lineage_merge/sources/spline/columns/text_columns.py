@@ -6,15 +6,16 @@ is a column of the outer query.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.column_lineage import pseudo_columns
-from lineage_merge.column_lineage.derive import Relation
+from lineage_merge.column_lineage.derive import Rows
 from lineage_merge.column_lineage.row_rules import compares_both_sides, influence_of, only_filters
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
-from lineage_merge.column_lineage.value_graph import Node, SourceColumn, ValueGraph
+from lineage_merge.column_lineage.value_graph import Input, Node, SourceColumn, Value, ValueGraph
 from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.attributes import cte_column
 from lineage_merge.sources.spline.columns.plan_text import (
@@ -53,30 +54,32 @@ class _LeftOut(NamedTuple):
 
 @dataclass(slots=True)
 class _Output:
-    """The output of an operation: nodes `by_id`, and `ids` by position.
+    """The output of an operation: values `by_id`, and `ids` by position.
 
     `ids` is shorter than the operation's output if Spark omitted columns from the text; `named` are then
     those of a CTE, by name.
     """
 
     ids: list[int] = field(default_factory=list)
-    by_id: dict[int, Node] = field(default_factory=dict)
+    by_id: dict[int, Value[Reference]] = field(default_factory=dict)
     left_out: tuple[_LeftOut, ...] = ()
-    named: tuple[Mapping[str, Node], ...] = ()
+    named: tuple[Mapping[str, Value[Reference]], ...] = ()
 
-    def at(self, position: int) -> Node | None:
-        """Return the node at a position, None if the text does not show it."""
+    def at(self, position: int) -> Value[Reference] | None:
+        """Return the value at a position, None if the text does not show it."""
         return self.by_id.get(self.ids[position]) if position < len(self.ids) else None
 
 
 @dataclass(slots=True)
-class TextColumns(Relation):
+class TextColumns:
     """Column lineage in the text of a subquery.
 
-    `output` are the nodes of its columns by position, `tables` the columns shown of each table.
+    `output` are the values of its columns by position, `tables` the columns shown of each table, `rows` is
+    what decides on its rows.
     """
 
-    output: tuple[Node | None, ...] = ()
+    rows: Rows[Reference] = field(default_factory=Rows)
+    output: tuple[Value[Reference] | None, ...] = ()
     tables: dict[Reference, dict[str, None]] = field(default_factory=dict)
 
 
@@ -106,15 +109,15 @@ class _Reader:
         self._graph = graph
         self._known = known
         self._found = TextColumns()
-        self._nodes = 0
         self._outputs: dict[int, _Output] = {}
         self._outer_ids: set[int] = set()
         self._aliases: dict[int, str] = {}
-        self._grouped: dict[int, list[Node]] = {}
-        self._bits: dict[int, Node] = {}
+        self._grouped: dict[int, list[Value[Reference]]] = {}
+        self._bits: dict[int, Value[Reference]] = {}
+        self._outer: defaultdict[int, Value[Reference]] = defaultdict(Value)
         self._subqueries: Iterator[TextOperation] = iter(())
         for identifier, node in known.outer.items():
-            graph.add(self._outer(identifier), node)
+            self._outer[identifier].add(graph[node])
 
     def read(self, operations: list[TextOperation]) -> TextColumns:
         for operation in operations:
@@ -128,7 +131,7 @@ class _Reader:
             self._outputs[id(operation)] = self._output(operation, below, seen)
             if operation.subqueries:
                 for identifier in self._outer_ids & seen.by_id.keys():
-                    self._graph.add(self._outer(identifier), seen.by_id[identifier])
+                    self._outer[identifier].add(seen.by_id[identifier])
         if operations:
             output = self._outputs[id(operations[0])]
             self._found.output = tuple(output.at(position) for position in range(len(output.ids)))
@@ -146,9 +149,7 @@ class _Reader:
             return self._union(below)
         if compares_both_sides(name):
             for side in below:
-                self._found.influences[InfluenceKind.JOIN].extend(
-                    side.by_id[identifier] for identifier in side.ids
-                )
+                self._found.rows.add(InfluenceKind.JOIN, *map(side.by_id.__getitem__, side.ids))
             return below[0] if below else seen
         makes = _MAKES.get(name)
         if makes:
@@ -156,7 +157,7 @@ class _Reader:
         if name == "CTERelationDef":
             cte = operation.arguments.partition(",")[0].strip()
             for position, identifier in enumerate(seen.ids):
-                self._graph.add(cte_column(cte, position), seen.by_id[identifier])
+                self._graph[cte_column(cte, position)].add(seen.by_id[identifier])
         elif name == "WithCTE" and below:
             return below[-1]
         elif name == "LateralJoin" and operation.subqueries:
@@ -167,9 +168,7 @@ class _Reader:
             if only_filters(operation.arguments):
                 return below[0]
         elif name == "Distinct":
-            self._found.influences[InfluenceKind.GROUP_BY].extend(
-                seen.by_id[identifier] for identifier in seen.ids
-            )
+            self._found.rows.add(InfluenceKind.GROUP_BY, *map(seen.by_id.__getitem__, seen.ids))
         elif name in _WITH_CONDITIONS:
             self._influence(influence_of(name), operation.arguments, seen)
         return seen
@@ -212,19 +211,20 @@ class _Reader:
         names = [item.name for part in shown[:1] for item in items(part)[0]]
         return table_from_text(name, names), shown
 
-    def _column(self, source: Reference | None, identifier: int, name: str) -> Node:
-        node = f"{self._prefix}/column/{source}/{identifier}"
+    def _column(self, source: Reference | None, identifier: int, name: str) -> Value[Reference]:
+        value = self._graph[f"{self._prefix}/column/{source}/{identifier}"]
         if source and identifier not in self._file_metadata:
-            self._graph.columns[node] = (SourceColumn(source, name),)
+            value.columns = (SourceColumn(source, name),)
             self._found.tables.setdefault(source, {})[name] = None
-        return node
+        return value
 
     def _cte_reference(self, operation: TextOperation) -> _Output:
         cte = operation.arguments.partition(",")[0].strip()
         listed, more = items(next(iter(lists(operation.arguments)), ""))
         names = self._known.cte_names.get(cte, ())
         count = max(len(names), len(listed))
-        return _output_of(listed, more, names, [cte_column(cte, position) for position in range(count)])
+        columns = [self._graph[cte_column(cte, position)] for position in range(count)]
+        return _output_of(listed, more, names, columns)
 
     def _view(self, operation: TextOperation, seen: _Output) -> _Output:
         """Return the columns of a temporary view that the plan reads, else those below."""
@@ -234,18 +234,18 @@ class _Reader:
         names = [name for name, _ in columns or ()]
         if columns is None or [item.name for item in listed] != names[: len(names) - more]:
             return seen
-        return _output_of(listed, more, names, [node for _, node in columns])
+        return _output_of(listed, more, names, [self._graph[node] for _, node in columns])
 
     def _union(self, below: list[_Output]) -> _Output:
         output = _Output()
         for position, identifier in enumerate(below[0].ids if below else ()):
-            node = self._new()
+            united: Value[Reference] = Value()
             for branch in below:
                 value = branch.at(position)
                 if value:
-                    self._graph.add(node, value)
+                    united.add(value)
             output.ids.append(identifier)
-            output.by_id[identifier] = node
+            output.by_id[identifier] = united
         return output
 
     # Computed columns.
@@ -268,8 +268,8 @@ class _Reader:
         listed = items(lists(arguments)[-1])[0] if lists(arguments) else []
         for item, part in zip(listed, _generated(generator, len(listed)), strict=True):
             made.ids.append(item.id)
-            node = made.by_id[item.id] = self._value(TextItem(item.id, item.name, part, part), seen)
-            self._found.texts[node] = readable(generator)
+            value = made.by_id[item.id] = self._value(TextItem(item.id, item.name, part, part), seen)
+            value.text = readable(generator)
         return _joined([seen, made])
 
     def _expand(self, arguments: str, seen: _Output) -> _Output:
@@ -278,22 +278,22 @@ class _Reader:
             return seen
         rows = [split_top(row) for row in lists(parts[0])]
         output = _Output(left_out=seen.left_out, named=seen.named)
-        grouped: list[Node] = []
+        grouped: list[Value[Reference]] = []
         for position, item in enumerate(items(parts[1])[0]):
             output.ids.append(item.id)
             if item.id in seen.by_id:
                 output.by_id[item.id] = seen.by_id[item.id]
                 continue
-            node = output.by_id[item.id] = self._new()
+            value = output.by_id[item.id] = Value()
             if item.name == _GROUPING_ID:
                 self._grouped[item.id] = list(grouped)
                 for column in grouped:
-                    self._graph.add(node, column, Transformation.CONDITIONAL)
+                    value.add(column, Transformation.CONDITIONAL)
                 continue
-            grouped.append(node)
+            grouped.append(value)
             for row in rows:
                 for reference in column_references(row[position]) if position < len(row) else ():
-                    self._add(node, reference, seen)
+                    self._add(value, reference, seen)
         output.by_id = {**seen.by_id, **output.by_id}
         return output
 
@@ -309,20 +309,19 @@ class _Reader:
             output.left_out, output.named = seen.left_out, seen.named
         return output
 
-    def _value(self, item: TextItem, seen: _Output) -> Node:
+    def _value(self, item: TextItem, seen: _Output) -> Value[Reference]:
         if not item.expression:
             passed_on = self._resolved(ColumnReference(item.id, item.name, Transformation.IDENTITY), seen)
-            return passed_on or self._new()
-        node = self._new()
+            return passed_on or Value()
+        value: Value[Reference] = Value(text=readable(item.expression))
         for column in self._column_references(item.expression):
-            self._add(node, column, seen)
-        if not self._graph.inputs.get(node):
+            self._add(value, column, seen)
+        if not value.inputs:
             # A generated name that contains " AS " hides the end of the expression.
             for column in column_references(item.text):
                 if column.id != item.id:
-                    self._add(node, column._replace(step=Transformation.TRANSFORMATION), seen)
-        self._found.texts[node] = readable(item.expression)
-        return node
+                    self._add(value, column._replace(step=Transformation.TRANSFORMATION), seen)
+        return value
 
     # Columns in expressions.
 
@@ -334,26 +333,26 @@ class _Reader:
         grouped, bit = self._grouped.get(int(matched["id"]), []), int(matched["bit"])
         if bit >= len(grouped):
             return matched[0]
-        node = self._new()
-        self._graph.add(node, grouped[len(grouped) - 1 - bit], Transformation.CONDITIONAL)
+        value: Value[Reference] = Value()
+        value.add(grouped[len(grouped) - 1 - bit], Transformation.CONDITIONAL)
         number = _FIRST_BIT + len(self._bits)
-        self._bits[number] = node
+        self._bits[number] = value
         return f"{_GROUPING_ID}#{number}"
 
     def _influence(self, kind: InfluenceKind, expression: str, seen: _Output) -> None:
-        nodes = (self._resolved(column, seen) for column in self._column_references(expression))
-        self._found.influences[kind].extend(node for node in nodes if node)
+        values = (self._resolved(column, seen) for column in self._column_references(expression))
+        self._found.rows.add(kind, *filter(None, values))
 
-    def _add(self, node: Node, column: ColumnReference, seen: _Output) -> None:
+    def _add(self, computed: Value[Reference], column: ColumnReference, seen: _Output) -> None:
         value = self._resolved(column, seen)
         if value:
-            self._graph.add(node, value, column.step)
+            computed.add(value, column.step)
 
-    def _resolved(self, column: ColumnReference, seen: _Output) -> Node | None:
-        node = self._resolved_column(column, seen)
-        return self._graph.field(node, column.path) if node else None
+    def _resolved(self, column: ColumnReference, seen: _Output) -> Value[Reference] | None:
+        value = self._resolved_column(column, seen)
+        return value.field(column.path) if value else None
 
-    def _resolved_column(self, column: ColumnReference, seen: _Output) -> Node | None:
+    def _resolved_column(self, column: ColumnReference, seen: _Output) -> Value[Reference] | None:
         if column.subquery:
             subquery = next(self._subqueries, None)
             if subquery is None or column.name == "exists":
@@ -362,7 +361,7 @@ class _Reader:
             return self._united(output) if column.name == "list" else output.at(0)
         if column.outer:
             self._outer_ids.add(column.id)
-            return self._outer(column.id)
+            return self._outer[column.id]
         if column.id in self._bits:
             return self._bits[column.id]
         if column.id in seen.by_id:
@@ -374,19 +373,9 @@ class _Reader:
         named = [columns[column.name] for columns in seen.named if column.name in columns]
         return named[0] if len(named) == 1 else None
 
-    def _united(self, output: _Output) -> Node:
-        """Return all columns of a subquery that IN compares with, as one node."""
-        node = self._new()
-        for identifier in output.ids:
-            self._graph.add(node, output.by_id[identifier])
-        return node
-
-    def _outer(self, identifier: int) -> Node:
-        return f"{self._prefix}/outer/{identifier}"
-
-    def _new(self) -> Node:
-        self._nodes += 1
-        return f"{self._prefix}/{self._nodes}"
+    def _united(self, output: _Output) -> Value[Reference]:
+        """Return all columns of a subquery that IN compares with, as one value."""
+        return Value(Input(output.by_id[identifier]) for identifier in output.ids)
 
 
 def _pseudo_columns(
@@ -412,12 +401,14 @@ def _generated(generator: str, columns: int) -> list[str]:
     return [f"stack({', '.join(values[position::columns])})" for position in range(columns)]
 
 
-def _output_of(listed: Sequence[TextItem], more: int, names: Sequence[str], nodes: Sequence[Node]) -> _Output:
+def _output_of(
+    listed: Sequence[TextItem], more: int, names: Sequence[str], values: Sequence[Value[Reference]]
+) -> _Output:
     """Return an output whose columns are known by position; `more` are not in the text, and found by name."""
     output = _Output([text_item.id for text_item in listed])
-    output.by_id = {item.id: node for item, node in zip(listed, nodes, strict=False)}
+    output.by_id = {item.id: value for item, value in zip(listed, values, strict=False)}
     if more:
-        rest = zip(names[len(listed) :], nodes[len(listed) :], strict=False)
+        rest = zip(names[len(listed) :], values[len(listed) :], strict=False)
         output.named = (dict(rest),)
     return output
 

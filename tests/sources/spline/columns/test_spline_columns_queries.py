@@ -56,14 +56,14 @@ _QUERIES = {
         """WITH z AS (SELECT a, sum(c) s FROM t GROUP BY a)
            SELECT z1.a, z1.s s1, z2.s s2 FROM z z1 JOIN z z2 ON z1.a = z2.a + 1""",
         "t.a -> a IDENTITY; t.c -> s1 AGGREGATION; t.c -> s2 AGGREGATION",
-        "t.a JOIN,GROUP_BY",
+        "t.a GROUP_BY,JOIN",
     ),
     "a CTE within a CTE, and one in a union and in a subquery": (
         """WITH x AS (WITH y AS (SELECT a, c FROM t) SELECT a, sum(c) z FROM y GROUP BY a),
                 q AS (SELECT * FROM x UNION ALL SELECT k, w FROM u)
            SELECT q1.a, q2.z FROM q q1 JOIN q q2 ON q1.a = q2.a WHERE q1.z > (SELECT avg(z) FROM q)""",
         "t.a -> a IDENTITY; u.k -> a IDENTITY; t.c -> z AGGREGATION; u.w -> z TRANSFORMATION",
-        "t.a JOIN,GROUP_BY; u.k JOIN; t.c FILTER; u.w FILTER",
+        "t.a GROUP_BY,JOIN; u.k JOIN; t.c FILTER; u.w FILTER",
     ),
     "a CTE inside of a scalar subquery": (
         "SELECT a, (WITH m AS (SELECT k, w FROM u) SELECT max(w) FROM m WHERE m.k = t.a) top FROM t",
@@ -94,7 +94,7 @@ _QUERIES = {
         """SELECT max(a) + 1 x, b FROM (SELECT a, b FROM t INTERSECT SELECT k, v FROM u)
             WHERE a > 1 GROUP BY b""",
         "t.a -> x AGGREGATION; t.b -> b IDENTITY",
-        "t.a FILTER,JOIN; u.k JOIN; t.b JOIN,GROUP_BY; u.v JOIN",
+        "t.a FILTER,JOIN; u.k JOIN; t.b GROUP_BY,JOIN; u.v JOIN",
     ),
     "INTERSECT in a subquery compares both sides": (
         "SELECT b, (SELECT max(a) FROM (SELECT a FROM t INTERSECT SELECT k FROM u)) m FROM t",
