@@ -10,7 +10,7 @@ from lineage_merge.column_lineage.transformations import (
     InfluenceKind,
     Source,
     Transformation,
-    listed,
+    sort_transformations,
 )
 from lineage_merge.column_lineage.value_graph import Chains, Value, leaves
 from lineage_merge.model.elements import FIELD, field_path
@@ -83,7 +83,7 @@ def derive_flows(
             source,
             name,
             target,
-            listed(transformations[target, source, name]),
+            sort_transformations(transformations[target, source, name]),
             " | ".join(sorted(steps[target, source, name] - {""}))[:LIMIT],
         )
         for target, source, name in sorted(transformations, key=place)

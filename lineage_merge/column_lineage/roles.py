@@ -159,11 +159,11 @@ transform_values map_zip_with                   = values 1 1 2
 
 def roles(function: str, platform: Platform = "", default: Role = VALUE) -> Roles:
     """Return the roles of a function's arguments; `default` is the role of all of an unknown one's."""
-    return known_roles(function, platform) or Roles((), (default,))
+    return find_roles(function, platform) or Roles((), (default,))
 
 
 @lru_cache(4096)
-def known_roles(function: str, platform: Platform = "") -> Roles | None:
+def find_roles(function: str, platform: Platform = "") -> Roles | None:
     """Return the roles of a function's arguments, None for one that is not in the table."""
     key = _key(function)
     return (_tables()[platform].get(key) if platform else None) or _tables()[""].get(key)
@@ -186,9 +186,9 @@ def _key(function: str) -> str:
 @cache
 def _tables() -> Mapping[str, Mapping[str, Roles]]:
     common = {_key(name): Roles((), (AGGREGATED,)) for name in _AGGREGATES.split()}
-    common |= {name: _parsed(words) for name, words in _lines(_FUNCTIONS)}
+    common |= {name: _parse_roles(words) for name, words in _lines(_FUNCTIONS)}
     return {"": common} | {
-        platform: {name: _parsed(words) for name, words in _lines(text)}
+        platform: {name: _parse_roles(words) for name, words in _lines(text)}
         for platform, text in _PLATFORMS.items()
     }
 
@@ -204,7 +204,7 @@ def _lines(text: str) -> Iterator[tuple[str, list[str]]]:
         yield from ((_key(name), words.split()) for name in names.split())
 
 
-def _parsed(words: list[str]) -> Roles:
+def _parse_roles(words: list[str]) -> Roles:
     turns = next((at for at, word in enumerate(words) if word.startswith("(")), len(words) - 1)
     parsed = [_role(word.strip("()")) for word in words]
     return Roles(tuple(parsed[:turns]), tuple(parsed[turns:]))

@@ -38,7 +38,7 @@ def compose(nearer: Transformation, further: Transformation) -> Transformation:
     return nearer if nearer >= Transformation.CONDITIONAL else max(nearer, further)
 
 
-def listed(transformations: Iterable[Transformation]) -> tuple[Transformation, ...]:
+def sort_transformations(transformations: Iterable[Transformation]) -> tuple[Transformation, ...]:
     """Return the distinct transformations of several chains, direct ones first."""
     return tuple(sorted(set(transformations)))
 

@@ -301,12 +301,12 @@ class Chains(Generic[Source]):
                     open_states.append((*below, read))
             if computed:
                 shown = value if read is None else read
-                for (column, more), transformations in self._reached_from(value).items():
+                for (column, more), transformations in self._reach_from(value).items():
                     path = (*fields, *more)
                     chains.update(Chain(column, kind, shown, path) for kind in transformations)
         return chains
 
-    def _reached_from(self, computing: Value[Source]) -> _Reached[Source]:
+    def _reach_from(self, computing: Value[Source]) -> _Reached[Source]:
         """Return the columns reached through the steps of a value that do more than rename."""
         known = self._reached.get(computing)
         if known is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from lineage_merge.column_lineage.transformations import Transformation, compose, listed
+from lineage_merge.column_lineage.transformations import Transformation, compose, sort_transformations
 from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.graph_walks import reachable
@@ -230,7 +230,9 @@ def _contracted_columns(
             yield record._replace(
                 source=start,
                 source_column=path.column,
-                transformations=[kind.name for kind in listed(Transformation[name] for name in composed)],
+                transformations=[
+                    kind.name for kind in sort_transformations(Transformation[name] for name in composed)
+                ],
                 # The expression nearest to the target that is more than a rename.
                 expressions=record.expressions or sorted(path.expressions),
                 is_assumed=record.is_assumed or path.is_assumed,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 
-from lineage_merge.column_lineage.sql.parsing import with_deep_stack
+from lineage_merge.column_lineage.sql.parsing import run_with_deep_stack
 from lineage_merge.review.query_sources import (
     QuerySources,
     SelectPlace,
@@ -72,7 +72,7 @@ def query_of(
     Only its text (of a parsed statement: nothing) if it is invalid, or nested too deeply.
     """
     try:
-        return with_deep_stack(lambda: _query(sql, dialect, relations or {}))
+        return run_with_deep_stack(lambda: _query(sql, dialect, relations or {}))
     except (SqlglotError, RecursionError, ValueError):
         text = " ".join(sql.split()) if isinstance(sql, str) else ""
         return ComparableQuery(text, rest=text, is_parsed=False)

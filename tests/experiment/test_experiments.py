@@ -57,14 +57,14 @@ def _direct_parts(node: Any, known: Any) -> Any:
 # Rules that are taken out of the derivation.
 MUTANTS: dict[str, tuple[Any, str, Callable[..., Any]]] = {
     "conditions of CASE, orders of windows": (values, "parts_of", _direct_parts),
-    "named windows": (values, "_named_windows", _nothing),
+    "named windows": (values, "_find_named_windows", _nothing),
     "columns that set operations compare": (query, "compares_both_sides", lambda _: False),
-    "the first of several alternatives": (projections, "merged", _first),
+    "the first of several alternatives": (projections, "merge_values", _first),
     "filters, groups and orders": (clauses.Clauses, "read", _nothing),
     "limits": (clauses.Clauses, "limit", _nothing),
     "parts of a structure": (values, "field_of", lambda base, name: UNTRACED),
     "the update of an upsert": (row_changes, "update_of_upsert", lambda *_: None),
-    "functions that pass a structure": (structures, "passed", lambda base, *_: UNTRACED),
+    "functions that pass a structure": (structures, "pass_on", lambda base, *_: UNTRACED),
 }
 
 

@@ -33,7 +33,7 @@ def is_ddl(tree: object) -> bool:
     return isinstance(tree, exp.Use | exp.Alter | exp.Drop)
 
 
-def used_database(use: exp.Use, platform: str) -> tuple[str, ...] | None:
+def find_used_database(use: exp.Use, platform: str) -> tuple[str, ...] | None:
     """Return the database (and schema) that USE selects; None for a role or a warehouse."""
     kind = use.args.get("kind")
     if not isinstance(use.this, exp.Table) or (kind is not None and kind.name.upper() in _NO_DATABASE):

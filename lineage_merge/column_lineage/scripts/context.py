@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.scripts.clauses import is_value, literal_of, stage_of, used_database
+from lineage_merge.column_lineage.scripts.clauses import find_used_database, is_value, literal_of, stage_of
 from lineage_merge.column_lineage.scripts.datasets import Datasets, path_of_table
 from lineage_merge.column_lineage.scripts.renames import follow_renames
 from lineage_merge.column_lineage.scripts.results import Created, FileLineage
 from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, ShapeColumn, Shapes
 from lineage_merge.column_lineage.scripts.syntax import Parsed, Script
-from lineage_merge.column_lineage.scripts.temporaries import Temporaries, Temporary, dropped_again
+from lineage_merge.column_lineage.scripts.temporaries import Temporaries, Temporary, find_dropped_again
 from lineage_merge.column_lineage.scripts.writes import Note, Reads, Write
 from lineage_merge.column_lineage.sql.names import PartOfTable, is_dual, part_of_table
-from lineage_merge.column_lineage.sql.parsing import with_deep_stack
+from lineage_merge.column_lineage.sql.parsing import run_with_deep_stack
 from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Relation
@@ -55,7 +55,7 @@ class FileState:
         self._datasets = datasets
         self._shapes = shapes
         self._database: tuple[str, ...] = ()
-        self.dropped_later = dropped_again(script, self.platform, self.find_key)
+        self.dropped_later = find_dropped_again(script, self.platform, self.find_key)
         self._tables: dict[str, KnownTable] = {}
         self._all_tables: list[KnownTable] = []
         self._notes: defaultdict[tuple[int, str], set[str]] = defaultdict(set)
@@ -90,7 +90,7 @@ class FileState:
 
     def use_database(self, use: exp.Use) -> None:
         """Select the database of names without one."""
-        self._database = used_database(use, self.platform) or self._database
+        self._database = find_used_database(use, self.platform) or self._database
 
     def find_key(self, table: exp.Table, database: tuple[str, ...] | None = None) -> str | None:
         """Return the dataset of a name in a database (None: the current one); None if it cannot be known."""
@@ -188,7 +188,7 @@ class FileState:
             type_of=self._find_type,
         )
         try:
-            relation = with_deep_stack(lambda: reader.read(query))
+            relation = run_with_deep_stack(lambda: reader.read(query))
             self._outcomes.append((reader, relation))
         except Exception as error:  # noqa: BLE001 - a gap in reading columns costs the statement's columns
             self.note("no-columns", f"cannot read the columns: {reason(error, line)}")

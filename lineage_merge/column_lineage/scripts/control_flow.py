@@ -12,21 +12,28 @@ from sqlglot import Dialect
 from lineage_merge.column_lineage.scripts import tsql
 from lineage_merge.column_lineage.scripts.bodies import Bodies
 from lineage_merge.column_lineage.scripts.cursors import (
-    assigned,
     cursor_of,
-    fetched,
+    cut_variables,
+    find_fetch,
     loop_of,
     position_clauses,
 )
 from lineage_merge.column_lineage.scripts.routines import (
     Header,
     Routine,
-    created_at,
+    find_created,
     parameters_at,
     read_header,
 )
 from lineage_merge.column_lineage.scripts.statements import Statement, Unread, split
-from lineage_merge.column_lineage.scripts.words import Edit, Word, edited, end_of_name, upper_at, words_of
+from lineage_merge.column_lineage.scripts.words import (
+    Edit,
+    Word,
+    apply_edits,
+    end_of_name,
+    upper_at,
+    words_of,
+)
 from lineage_merge.column_lineage.sql.platforms import TSQL, platform_of
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.text import reason
@@ -132,8 +139,8 @@ class ControlFlow:
             return self._execute(fragment, at)
         if words[at].depth > 0:
             return at + 1
-        if upper in ("CREATE", "ALTER") and (keyword := created_at(words, at)) is not None:
-            return self._created(fragment, keyword)
+        if upper in ("CREATE", "ALTER") and (keyword := find_created(words, at)) is not None:
+            return self._read_creation(fragment, keyword)
         if self._begins(words, at):
             return self._statement(fragment, at)
         match upper:
@@ -161,7 +168,7 @@ class ControlFlow:
             case "PROCEDURE" | "FUNCTION" if is_first and bodies.is_inside:
                 return self._enter(fragment, read_header(words, at))
             case "DO" if at == 0 and fragment.quoted is not None:
-                return self._quoted_block(fragment)
+                return self._read_quoted_block(fragment)
             case upper if at == 0 and upper in _PERMISSIONS:
                 return len(words)
             case upper if is_first and bodies.is_declaring:
@@ -218,10 +225,10 @@ class ControlFlow:
                 return
             edits += tsql.simplifications(words)
         elif self._bodies.is_inside:
-            assignments, targets = assigned(words)
+            assignments, targets = cut_variables(words)
             edits += assignments
             record = record or (targets[0] if len(targets) == 1 else "")
-        text = edited(fragment.text[: words[-1].end], edits)[words[0].start :]
+        text = apply_edits(fragment.text[: words[-1].end], edits)[words[0].start :]
         self._found.append(Statement(line, text, self._bodies.routine.variables, fold(record)))
 
     def _unread(self, line: int, why: str, *, is_broken: bool = False) -> None:
@@ -234,9 +241,9 @@ class ControlFlow:
         if upper_at(words, 0) in _PERMISSIONS or after == "AS":
             return at + 1
         if at == 0 and after == "IMMEDIATE" and fragment.quoted is not None:
-            return self._quoted_block(fragment)
+            return self._read_quoted_block(fragment)
         if self._is_tsql:
-            name = tsql.called(words, at)
+            name = tsql.find_call(words, at)
             if name:
                 self._found.append(Statement(line, f"call {name}"))
                 return at + 1
@@ -253,7 +260,7 @@ class ControlFlow:
 
     # ---- procedures
 
-    def _created(self, fragment: _Fragment, keyword: int) -> int:
+    def _read_creation(self, fragment: _Fragment, keyword: int) -> int:
         """Read CREATE PROCEDURE (PACKAGE, FUNCTION, TRIGGER) from its keyword on."""
         words, line = fragment.words, fragment.line_of(keyword)
         header = read_header(words, keyword)
@@ -273,7 +280,7 @@ class ControlFlow:
         if not is_quoted:
             return self._enter(fragment, header)
         self.procedures.add(header.short_name)
-        return self._quoted_body(fragment, header.body, header.routine(()))
+        return self._read_quoted_body(fragment, header.body, header.routine(()))
 
     def _may_write(self, words: Sequence[Word], header: Header) -> bool:
         """Return whether a function or trigger has a body with statements."""
@@ -297,11 +304,11 @@ class ControlFlow:
             what = f"procedure {body.routine.name}" if body.routine.name else "a block"
             self._unread(body.line, f"cannot be parsed: {what} does not end", is_broken=True)
 
-    def _quoted_block(self, fragment: _Fragment) -> int:
+    def _read_quoted_block(self, fragment: _Fragment) -> int:
         at = next(at for at, word in enumerate(fragment.words) if word.is_string)
-        return self._quoted_body(fragment, at, Routine())
+        return self._read_quoted_body(fragment, at, Routine())
 
-    def _quoted_body(self, fragment: _Fragment, at: int, routine: Routine) -> int:
+    def _read_quoted_body(self, fragment: _Fragment, at: int, routine: Routine) -> int:
         """Read a body in quotes, the word at `at`."""
         quoted = fragment.quoted
         body = quoted["body"] if quoted is not None else fragment.words[at].text
@@ -339,7 +346,7 @@ class ControlFlow:
     def _cursor(self, fragment: _Fragment, at: int) -> int:
         """Read FETCH ... INTO and OPEN ... FOR."""
         words = fragment.words
-        cursor, target = fetched(words[at:])
+        cursor, target = find_fetch(words[at:])
         if target and fold(cursor) in self._cursors:
             self._found.append(self._cursors[fold(cursor)]._replace(record=fold(target)))
         opened = end_of_name(words, at + 1)

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.scripts.clauses import paths_of_copy
 from lineage_merge.column_lineage.scripts.writes import LoadedColumns
-from lineage_merge.column_lineage.sql.sql_values import SqlColumn, SqlValue, column_value, merged
+from lineage_merge.column_lineage.sql.sql_values import SqlColumn, SqlValue, column_value, merge_values
 from lineage_merge.model.elements import field_path
 
 # Returns the paths of a JSONPaths file, None if it cannot be read.
@@ -53,7 +53,7 @@ def manifest_of(copy: exp.Copy) -> str:
     return next(iter(paths_of_copy(copy)), "")
 
 
-def with_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy:
+def replace_files(copy: exp.Copy, files: Sequence[str]) -> exp.Copy:
     """Return the COPY with the files that it really read, if they are known.
 
     A folder remains: it is the dataset, whatever it contained that day.
@@ -88,14 +88,14 @@ def columns_of(
     if options.is_one_column:
         return LoadedColumns([], "COPY with noshred: a column has whole documents")
     if not options.paths:
-        columns = [(name, _from_all(sources, [name])) for name in targets]
+        columns = [(name, _merge_sources(sources, [name])) for name in targets]
         return LoadedColumns(columns, assumed=options.format in _BY_POSITION)
     paths = read_paths(options.paths)
     if paths is None:
         return LoadedColumns([], f"COPY by JSONPaths: cannot read {options.paths}")
     segments = [_segments(path) for path in paths]
     return LoadedColumns(
-        [(name, _from_all(sources, path)) for name, path in zip(targets, segments, strict=False) if path]
+        [(name, _merge_sources(sources, path)) for name, path in zip(targets, segments, strict=False) if path]
     )
 
 
@@ -113,6 +113,6 @@ def _segments(path: str) -> list[str]:
     return [name for match in _SEGMENT.finditer(path) if (name := match[1] or match[2] or match[3])]
 
 
-def _from_all(sources: Iterable[str], path: Sequence[str]) -> SqlValue:
+def _merge_sources(sources: Iterable[str], path: Sequence[str]) -> SqlValue:
     """Return the value of a column, or of a field of one, of each source."""
-    return merged(column_value(SqlColumn(source, field_path(*path))) for source in sorted(sources))
+    return merge_values(column_value(SqlColumn(source, field_path(*path))) for source in sorted(sources))

@@ -58,7 +58,7 @@ def cursor_of(before: Sequence[Word]) -> str:
     return ""
 
 
-def fetched(words: Sequence[Word]) -> tuple[str, str]:
+def find_fetch(words: Sequence[Word]) -> tuple[str, str]:
     """Return the cursor and the record of ``FETCH cursor INTO record``; "" for several variables."""
     at = next((here for here, word in enumerate(words) if word.upper == "INTO"), 0)
     if words[0].upper != "FETCH" or at < 1 or at + 2 != len(words):
@@ -73,7 +73,7 @@ def position_clauses(words: Sequence[Word]) -> Iterator[Edit]:
             yield word.start, words[min(end_of_name(words, at + 3), len(words)) - 1].end, ""
 
 
-def assigned(words: Sequence[Word]) -> tuple[list[Edit], list[str]]:
+def cut_variables(words: Sequence[Word]) -> tuple[list[Edit], list[str]]:
     """Return the edits that remove INTO with variables, and the variables."""
     edits: list[Edit] = []
     targets: list[str] = []

@@ -5,7 +5,7 @@ from sqlglot import exp
 from lineage_merge.column_lineage.scripts.clauses import location_of, uris_of
 from lineage_merge.column_lineage.scripts.context import POSTGRES, FileState
 from lineage_merge.column_lineage.scripts.results import Created
-from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, ShapeColumn, columns_of, declared
+from lineage_merge.column_lineage.scripts.shapes import NOTHING, Shape, ShapeColumn, columns_of, read_declared
 from lineage_merge.column_lineage.scripts.temporaries import Temporary
 from lineage_merge.column_lineage.scripts.writes import Mode, Read, Reads, Write
 from lineage_merge.column_lineage.sql import notes
@@ -13,7 +13,7 @@ from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.sql_values import UNTRACED, merge_columns
 from lineage_merge.column_lineage.sql.struct_types import type_text
 from lineage_merge.column_lineage.sql.tables import AllColumns
-from lineage_merge.column_lineage.sql.targets import by_name
+from lineage_merge.column_lineage.sql.targets import match_by_name
 from lineage_merge.model.elements import DatasetLabel
 
 # The missing levels of a new name are those of the old one.
@@ -58,7 +58,7 @@ class Definitions:
             else:
                 self._build(table, relation, reads, label, location)
             return
-        columns = declared(create, self._state.dialect)
+        columns = read_declared(create, self._state.dialect)
         like = create.find(exp.LikeProperty)
         shape = Shape(columns, complete=bool(columns), declared=bool(columns))
         if like is not None:
@@ -126,7 +126,7 @@ class Definitions:
         relation, reads = self._state.read_query(query)
         if (key := self._state.find_target(target).key) is None:
             return
-        columns, problem = by_name(relation, self._state.ask_shape(key).names)
+        columns, problem = match_by_name(relation, self._state.ask_shape(key).names)
         self._state.note_columns(problem)
         write = Write(key, self._state.line, "append", None, reads, columns, relation.rows)
         self._state.add_write(write)
@@ -161,7 +161,9 @@ class Definitions:
         if (key := self._state.find_target(table).key) is None:
             return
         # Columns that others reference are queried only if needed: a file that queries them is read again.
-        columns, problem = by_name(relation, () if relation.closed else self._state.ask_shape(key).names)
+        columns, problem = match_by_name(
+            relation, () if relation.closed else self._state.ask_shape(key).names
+        )
         self._state.note_columns(problem)
         names = [item.name for item in relation.named]
         closed = relation.closed and all(names)

@@ -8,7 +8,7 @@ from lineage_merge.column_lineage.scripts.clauses import literal_of, stage_of, u
 from lineage_merge.column_lineage.scripts.context import FileState
 from lineage_merge.column_lineage.scripts.writes import LoadColumns, LoadedColumns, Mode, Reads, Write
 from lineage_merge.column_lineage.sql.external_reads import external_reads
-from lineage_merge.column_lineage.sql.targets import by_name
+from lineage_merge.column_lineage.sql.targets import match_by_name
 
 
 class Files:
@@ -22,7 +22,7 @@ class Files:
         """Read a statement that writes the rows of a query to a path."""
         relation, reads = self._state.read_query(query)
         if (key := self._state.find_path(self._state.variables.restored(path))) is not None:
-            columns, problem = by_name(relation, ())
+            columns, problem = match_by_name(relation, ())
             self._state.note_columns(problem)
             write = Write(key, self._state.line, mode, "file", reads, columns, relation.rows)
             self._state.add_write(write)
@@ -58,7 +58,7 @@ class Files:
             self._state.note("not-joined", f"writes to a stage whose location is unknown: {stage}")
         else:
             paths = [path for source in sources if (path := self._state.find_source(source))]
-            self._from_paths(copy.this, paths, "append", copy)
+            self._read_paths(copy.this, paths, "append", copy)
 
     def load(self, load: exp.LoadData) -> None:
         """Read LOAD DATA of Hive and BigQuery."""
@@ -66,9 +66,9 @@ class Files:
         path = load.args.get("inpath")
         files = load.args.get("files")
         if isinstance(files, exp.Properties):  # BigQuery
-            self._from_paths(load.this, uris_of(files.expressions), mode)
+            self._read_paths(load.this, uris_of(files.expressions), mode)
         elif isinstance(path, exp.Expr):
-            self._from_paths(load.this, [path.name], mode)
+            self._read_paths(load.this, [path.name], mode)
         else:
             self._state.note("skipped", "loads files whose paths are unknown")
 
@@ -80,7 +80,7 @@ class Files:
             return
         self._state.note("skipped", "exports rows to where no dataset is known")
 
-    def _from_paths(
+    def _read_paths(
         self, node: exp.Expr, paths: Iterable[str], mode: Mode, copy: exp.Copy | None = None
     ) -> None:
         target = self._state.find_target(node)

@@ -67,11 +67,11 @@ def read_project(
         item.key: item.location for file in (*described, *files) for item in file.created if item.location
     }
     procedures = {name for file in (*ordered, *schema) for name in file.procedures}
-    noted = tuple(_with_unknown_calls(file, procedures) for file in files)
+    noted = tuple(_note_unknown_calls(file, procedures) for file in files)
     return ProjectLineage(noted, shapes, reader.datasets, locations)
 
 
-def _with_unknown_calls(file: FileLineage, procedures: Container[str]) -> FileLineage:
+def _note_unknown_calls(file: FileLineage, procedures: Container[str]) -> FileLineage:
     """Return a file with a note on each call of a procedure that no file defines."""
     unknown = [
         Note("skipped", line, f"calls {name}, which no file defines")
@@ -91,7 +91,7 @@ def _shapes(
         # first.
         better = before is None or (created.shape.complete and not before.complete)
         if created.shape.declared and better:
-            shapes[created.key] = _typed(created.shape, before)
+            shapes[created.key] = _add_types(created.shape, before)
     for file in (*schema, *files):
         for key, action in file.altered:
             shapes[key] = alter_shape(shapes.get(key, NOTHING), action, dialect)
@@ -110,7 +110,7 @@ def _shapes(
     return shapes
 
 
-def _typed(shape: Shape, before: Shape | None) -> Shape:
+def _add_types(shape: Shape, before: Shape | None) -> Shape:
     """Return a shape with types of the same columns from another one."""
     types = {column.name: column for column in before.columns} if before else {}
     columns = (

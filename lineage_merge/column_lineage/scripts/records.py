@@ -14,7 +14,7 @@ def table_of_record(name: str) -> exp.Table:
     )
 
 
-def with_records(tree: exp.Expr, records: Set[str]) -> exp.Expr:
+def join_records(tree: exp.Expr, records: Set[str]) -> exp.Expr:
     """Return the statement with each record that it uses as a joined table; itself if it uses none."""
     relations = {fold(table.alias_or_name) for table in tree.find_all(exp.Table, exp.Subquery)}
     used = {fold(column.table) for column in tree.find_all(exp.Column)} & (records - relations)

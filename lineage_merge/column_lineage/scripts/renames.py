@@ -30,7 +30,7 @@ def follow_renames(lineage: FileLineage) -> None:
 
     for write in lineage.writes:
         write.target = last(write.target)
-        write.reads = _renamed_reads(write.reads, last)
+        write.reads = _rename_reads(write.reads, last)
         write.rename(renamed)
     lineage.created = [
         Created(last(item.key), item.line, item.label, item.shape, item.location) for item in lineage.created
@@ -39,7 +39,7 @@ def follow_renames(lineage: FileLineage) -> None:
     lineage.dropped -= set(names.values())
 
 
-def _renamed_reads(reads: Reads, last: Callable[[str], str]) -> Reads:
+def _rename_reads(reads: Reads, last: Callable[[str], str]) -> Reads:
     renamed = Reads()
     for key, read in reads.items():
         renamed.include(Reads({last(key): read}))

@@ -61,7 +61,7 @@ class Header(NamedTuple):
         return routine
 
 
-def created_at(words: Sequence[Word], at: int) -> int | None:
+def find_created(words: Sequence[Word], at: int) -> int | None:
     """Return the position of PROCEDURE (PACKAGE, FUNCTION) in the CREATE or ALTER at `at`."""
     for position in range(at + 1, min(at + 5, len(words))):
         if words[position].upper in _KINDS:

@@ -13,7 +13,7 @@ from lineage_merge.column_lineage.sql.platforms import TSQL
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.sql_values import Columns, SqlRows
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.column_lineage.sql.targets import by_name, by_position, with_partition_columns
+from lineage_merge.column_lineage.sql.targets import match_by_name, match_by_position, name_partition_columns
 from lineage_merge.column_lineage.transformations import InfluenceKind
 from lineage_merge.column_lineage.value_graph import has_origin
 
@@ -50,7 +50,7 @@ class Rows:
         if target.key is None and target.temporary is None:
             return
         key, line = target.key or "", self._state.line
-        columns, assumed = self._assigned(insert, relation, [part.name for part in listed], target)
+        columns, assumed = self._assign(insert, relation, [part.name for part in listed], target)
         rows, changed_key = relation.rows, ""
         if insert.args.get("conflict") is not None or insert.args.get("alternative"):
             changed = self._upsert(insert, columns, reads, key)
@@ -71,7 +71,7 @@ class Rows:
         if update is not None:
             relation, of_update = self._state.read_query(update.query)
             outcome = [(update, relation)]
-            changed = row_changes.changed_columns(outcome, shape.names, complete=shape.complete)
+            changed = row_changes.collect_changes(outcome, shape.names, complete=shape.complete)
             reads.include(of_update)
             if not changed.reads(key):
                 reads.pop(key, None)
@@ -81,7 +81,7 @@ class Rows:
         changed.rows.add(InfluenceKind.JOIN, *(value for name, value in columns if fold(name) in keys))
         return changed
 
-    def _assigned(
+    def _assign(
         self, insert: exp.Insert, relation: Relation, given: list[str], target: Target
     ) -> tuple[Columns, bool]:
         """Return the columns that an INSERT fills, and whether their names are assumed."""
@@ -90,19 +90,19 @@ class Rows:
         partition = target.table.args.get("partition")
         partitions = partition.expressions if partition is not None else ()
         if insert.args.get("by_name"):
-            columns, problem = by_name(relation, shape.names)
+            columns, problem = match_by_name(relation, shape.names)
         elif given or shape.complete:
             fixed = {fold(part.this.name) for part in partitions if isinstance(part, exp.EQ)}
             names = given or [name for name in shape.names if fold(name) not in fixed]
             may_be_fewer = not given and self._state.platform in POSTGRES
-            columns, problem = by_position(relation, names, may_be_fewer=may_be_fewer)
+            columns, problem = match_by_position(relation, names, may_be_fewer=may_be_fewer)
         else:
             dynamic = [part.name for part in partitions if not isinstance(part, exp.EQ)]
-            relation, columns = with_partition_columns(relation, dynamic)
+            relation, columns = name_partition_columns(relation, dynamic)
             problem = ""
             derived = [item for item in relation.named if has_origin(item.value)]
             if self._assume_insert_names and target.temporary is None:
-                columns, problem = by_name(relation, shape.names)
+                columns, problem = match_by_name(relation, shape.names)
                 assumed = bool(columns)
                 if not all(item.name for item in derived):
                     self._state.note_columns(notes.UNNAMED_COLUMNS)
@@ -116,7 +116,7 @@ class Rows:
         """Read a statement that moves rows between tables."""
         relation, reads = self._state.read_query(source)
         if (key := self._state.find_target(target).key) is not None:
-            columns, _ = by_name(relation, self._state.ask_shape(key).names)
+            columns, _ = match_by_name(relation, self._state.ask_shape(key).names)
             self._state.add_write(Write(key, self._state.line, "append", None, reads, columns))
 
     def change(self, tree: exp.Expr) -> None:
@@ -140,7 +140,7 @@ class Rows:
             outcomes.append((change, relation))
             reads.include(of_change)
         shape, key = self._state.find_shape(target.table), target.key or ""
-        changed = row_changes.changed_columns(outcomes, shape.names, complete=shape.complete)
+        changed = row_changes.collect_changes(outcomes, shape.names, complete=shape.complete)
         for problem in changed.problems:
             self._state.note_columns(problem)
         if target.temporary is None and not changed.reads(key):

@@ -15,7 +15,7 @@ from lineage_merge.column_lineage.scripts.datasets import Datasets
 from lineage_merge.column_lineage.scripts.definitions import Definitions
 from lineage_merge.column_lineage.scripts.files import Files
 from lineage_merge.column_lineage.scripts.multiple_inserts import inserts_of
-from lineage_merge.column_lineage.scripts.records import table_of_record, with_records
+from lineage_merge.column_lineage.scripts.records import join_records, table_of_record
 from lineage_merge.column_lineage.scripts.results import FileLineage
 from lineage_merge.column_lineage.scripts.rows import Rows
 from lineage_merge.column_lineage.scripts.shapes import Shape, Shapes
@@ -113,7 +113,7 @@ class _FileReader:
         if not isinstance(parsed.tree, exp.Expr):
             self._read_part(parsed.tree)
             return
-        tree = with_records(parsed.tree, self._records & parsed.variables)
+        tree = join_records(parsed.tree, self._records & parsed.variables)
         if parsed.record and isinstance(tree, exp.Query):
             self._records.add(parsed.record)
             record = Temporary(parsed.record, *self._state.read_query(tree))

@@ -83,7 +83,7 @@ WRITTEN = Shape(declared=True)
 _KEEP_ORDER = frozenset({"iceberg", "delta", "hudi"})
 
 
-def declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
+def read_declared(create: exp.Create, dialect: Dialect) -> tuple[ShapeColumn, ...]:
     """Return the columns in a CREATE TABLE, including partition columns."""
     columns = list(columns_of(create.this, dialect))
     partitions: list[ShapeColumn] = []

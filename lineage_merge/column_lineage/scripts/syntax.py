@@ -13,7 +13,7 @@ from lineage_merge.column_lineage.scripts.control_flow import ControlFlow
 from lineage_merge.column_lineage.scripts.statements import Statement, Unread
 from lineage_merge.column_lineage.scripts.variables import Variables
 from lineage_merge.column_lineage.sql import parsing
-from lineage_merge.column_lineage.sql.parsing import with_deep_stack
+from lineage_merge.column_lineage.sql.parsing import run_with_deep_stack
 from lineage_merge.column_lineage.sql.platforms import TSQL, platform_of
 from lineage_merge.column_lineage.sql.text import reason
 
@@ -109,12 +109,12 @@ def _tree(statement: Statement, dialect: Dialect, variables: Variables) -> Tree:
     if statement.unread is not None:
         return statement.unread
     try:
-        return with_deep_stack(lambda: _parsed(statement.text, dialect, variables))
+        return run_with_deep_stack(lambda: _parse_tree(statement.text, dialect, variables))
     except Exception as error:  # noqa: BLE001 - a parser's own bug costs one statement, not the file
         return Unread(f"cannot be parsed: {reason(error, statement.line)}", is_broken=True)
 
 
-def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
+def _parse_tree(text: str, dialect: Dialect, variables: Variables) -> Tree:
     if variables.is_variable(text.strip()):
         return Unread("contains a template whose result is unknown", is_broken=False)
     if match := _CALL.match(text):
@@ -128,10 +128,10 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
     for pattern in (_APPEND, _EXCHANGE):
         if match := pattern.match(text):
             target, source = (exp.to_table(match[end], dialect=dialect) for end in ("target", "source"))
-            _restored(target, variables)
-            _restored(source, variables)
+            _restore(target, variables)
+            _restore(source, variables)
             return Moved(target, source)
-    known = _known_words(text) if _CREATES_TEMPORARY.match(text) else text
+    known = _replace_words(text) if _CREATES_TEMPORARY.match(text) else text
     tree = _one(known, dialect, variables)
     if isinstance(tree, exp.Condition | exp.Alias | exp.Identifier) and not isinstance(tree, exp.Query):
         return Unread("cannot be parsed: not a statement", is_broken=True)
@@ -147,7 +147,7 @@ def _parsed(text: str, dialect: Dialect, variables: Variables) -> Tree:
     return tree
 
 
-def _known_words(text: str) -> str:
+def _replace_words(text: str) -> str:
     return _ON_COMMIT_DROP.sub("", _LOCAL.sub("", text, count=1), count=1)
 
 
@@ -161,10 +161,10 @@ def _one(text: str, dialect: Dialect, variables: Variables) -> exp.Expr:
     trees = parsing.parse(text, dialect)
     if len(trees) != 1:
         raise ValueError("not one statement")
-    return _restored(trees[0], variables)
+    return _restore(trees[0], variables)
 
 
-def _restored(tree: exp.Expr, variables: Variables) -> exp.Expr:
+def _restore(tree: exp.Expr, variables: Variables) -> exp.Expr:
     """Return the tree with its variables as written; a variable in place of a value is no column."""
     if not variables.unknown:
         return tree

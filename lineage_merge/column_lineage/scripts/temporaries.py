@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.scripts.clauses import used_database
+from lineage_merge.column_lineage.scripts.clauses import find_used_database
 from lineage_merge.column_lineage.scripts.syntax import Script
 from lineage_merge.column_lineage.scripts.writes import Reads
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
@@ -62,7 +62,7 @@ class Temporaries:
         return known is not None
 
 
-def dropped_again(
+def find_dropped_again(
     script: Script, platform: str, key_of: Callable[[exp.Table, tuple[str, ...]], str | None]
 ) -> set[str | None]:
     """Return the tables that a file creates and later drops: they are treated as temporary."""
@@ -72,7 +72,7 @@ def dropped_again(
     for statement in script.statements:
         tree = statement.tree
         if isinstance(tree, exp.Use):
-            database = used_database(tree, platform) or database
+            database = find_used_database(tree, platform) or database
         elif isinstance(tree, exp.Create) and tree.find(exp.TemporaryProperty) is None:
             table = tree.find(exp.Table)
             if table is not None:

@@ -92,7 +92,7 @@ def declares_table(words: Sequence[Word], at: int) -> bool:
     return any(word.upper == "TABLE" and word.depth == words[at].depth for word in words[at:end])
 
 
-def called(words: Sequence[Word], at: int) -> str:
+def find_call(words: Sequence[Word], at: int) -> str:
     """Return the procedure that the EXEC at `at` calls, "" for dynamic SQL."""
     name = at + 1
     if upper_at(words, name) == "@" and upper_at(words, name + 2) == "=":

@@ -29,8 +29,8 @@ class Variables:
         Values set in the file (Hive's ``SET hivevar:db=dw``) are used if none is configured. Line numbers do
         not change.
         """
-        self.known = {**{match[1]: _unquoted(match[2]) for match in _SET.finditer(text)}, **self.known}
-        return _TEMPLATE.sub(self._of_template, text)
+        self.known = {**{match[1]: _unquote(match[2]) for match in _SET.finditer(text)}, **self.known}
+        return _TEMPLATE.sub(self._replace_template, text)
 
     def placeholder(self, template: str) -> str:
         """Return the replacement of a variable in SQL: its value, or a placeholder word."""
@@ -53,7 +53,7 @@ class Variables:
         """Return whether a name, as written, depends on a variable without a value."""
         return any(name in restored for name in self.unknown)
 
-    def _of_template(self, match: re.Match[str]) -> str:
+    def _replace_template(self, match: re.Match[str]) -> str:
         template = match[0]
         lines = "\n" * template.count("\n")
         if template.startswith(("{%", "{#")):
@@ -71,5 +71,5 @@ class Variables:
         return None if value is None or _TEMPLATE.search(value) else value
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value

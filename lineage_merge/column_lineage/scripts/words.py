@@ -77,7 +77,7 @@ def end_of_name(words: Sequence[Word], at: int) -> int:
     return at + 1
 
 
-def edited(text: str, edits: Iterable[Edit]) -> str:
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     """Return a text with changes; its lines remain where they are."""
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + "\n" * text.count("\n", start, end) + text[end:]

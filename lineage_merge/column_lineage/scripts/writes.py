@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeVar
 from sqlglot import exp
 
 from lineage_merge.column_lineage.derive import derive_flows, derive_influences
-from lineage_merge.column_lineage.sql.row_changes import without_copies
+from lineage_merge.column_lineage.sql.row_changes import drop_copies
 from lineage_merge.column_lineage.sql.sql_values import Columns, SqlColumn, SqlRows
 from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
 from lineage_merge.model.elements import DatasetLabel
@@ -82,11 +82,11 @@ class Write:
 
     def lineage(self) -> tuple[Iterable[ColumnFlow[str]], Iterable[Influence[str]]]:
         """Return the flows into the columns, and the influences on the rows."""
-        flows = without_copies(derive_flows(self.columns), self.changed)
+        flows = drop_copies(derive_flows(self.columns), self.changed)
         influences = (one for one in derive_influences(self.rows) if one.source != self.changed)
-        return map(self._renamed, flows), map(self._renamed, influences)
+        return map(self._rename, flows), map(self._rename, influences)
 
-    def _renamed(self, edge: _Edge) -> _Edge:
+    def _rename(self, edge: _Edge) -> _Edge:
         if self.renamed is None:
             return edge
         column = self.renamed(SqlColumn(edge.source, edge.column))

@@ -14,7 +14,7 @@ from lineage_merge.column_lineage.roles import (
     VALUE,
     Role,
     Roles,
-    known_roles,
+    find_roles,
     roles,
 )
 from lineage_merge.column_lineage.transformations import Transformation
@@ -37,7 +37,7 @@ _KNOWN: dict[type[exp.Expr], NodeRoles] = {}
 def roles_of(node: exp.Expr) -> NodeRoles:
     """Return the roles of a node's arguments."""
     kind = type(node)
-    return _anonymous(node) if kind is exp.Anonymous else _KNOWN.get(kind) or _of_type(kind)
+    return _anonymous(node) if kind is exp.Anonymous else _KNOWN.get(kind) or _find_by_type(kind)
 
 
 def parts_of(node: exp.Expr, known: NodeRoles) -> Iterator[tuple[exp.Expr, Role]]:
@@ -51,7 +51,7 @@ def parts_of(node: exp.Expr, known: NodeRoles) -> Iterator[tuple[exp.Expr, Role]
         yield part, SAME if orders_values and role.step is Transformation.WINDOW else role
 
 
-def _of_type(kind: type[exp.Expr]) -> NodeRoles:
+def _find_by_type(kind: type[exp.Expr]) -> NodeRoles:
     default = AGGREGATED if issubclass(kind, exp.AggFunc) else VALUE
     positions = {name: at for at, name in enumerate(kind.arg_types)}
     known = _KNOWN[kind] = _node(roles(kind.key, "sqlglot", default), positions)
@@ -60,7 +60,7 @@ def _of_type(kind: type[exp.Expr]) -> NodeRoles:
 
 def _anonymous(node: exp.Expr) -> NodeRoles:
     """Return the roles of a function that the parser does not know."""
-    known = known_roles(node.name)
+    known = find_roles(node.name)
     if known is None and isinstance(node.parent, exp.Filter | exp.WithinGroup):
         known = Roles((), (AGGREGATED,))
     return _UNKNOWN if known is None else _node(known, {})

@@ -7,22 +7,22 @@ from sqlglot import exp
 from lineage_merge.column_lineage.sql.tables import fold
 
 
-def joined_tables(item: exp.Expr) -> Iterator[exp.Expr]:
+def find_joined_tables(item: exp.Expr) -> Iterator[exp.Expr]:
     """Yield an item of FROM and those joined to it."""
     if isinstance(item, exp.Subquery) and isinstance(item.this, exp.Table):  # parentheses around joins
-        yield from joined_tables(item.this)
+        yield from find_joined_tables(item.this)
     else:
         yield item
     for join in item.args.get("joins") or ():
-        yield from joined_tables(join.this)
+        yield from find_joined_tables(join.this)
 
 
-def named_table(target: exp.Expr, items: Iterable[exp.Expr], *, by_name: bool) -> exp.Table | None:
+def find_named_table(target: exp.Expr, items: Iterable[exp.Expr], *, by_name: bool) -> exp.Table | None:
     """Return the table in FROM that a target refers to, by its alias or its name without an alias.
 
     `by_name`: also by its name if it has an alias, as in T-SQL. Elsewhere this is another instance of it.
     """
-    tables = [table for item in items for table in joined_tables(item) if isinstance(table, exp.Table)]
+    tables = [table for item in items for table in find_joined_tables(item) if isinstance(table, exp.Table)]
     if not isinstance(target, exp.Table):
         return None
     for table in tables:

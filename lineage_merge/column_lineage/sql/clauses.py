@@ -4,9 +4,9 @@ from itertools import product
 
 from sqlglot import Dialect, exp
 
-from lineage_merge.column_lineage.sql.projections import matching_columns, without
+from lineage_merge.column_lineage.sql.projections import hide_columns, matching_columns
 from lineage_merge.column_lineage.sql.scope import FromRelation, Item, NamedColumn, QueryScope, Relation
-from lineage_merge.column_lineage.sql.sql_values import UNTRACED, merged
+from lineage_merge.column_lineage.sql.sql_values import UNTRACED, merge_values
 from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.sql.text import ExpressionText
 from lineage_merge.column_lineage.sql.values import Values
@@ -105,7 +105,7 @@ class Pivots:
         scope = QueryScope(outer.ctes, outer)
         scope.add("", FromRelation(relation))
         if pivot.args.get("unpivot"):
-            return self._unpivoted(pivot, relation, scope)
+            return self._unpivot(pivot, relation, scope)
         functions = pivot.args.get("using") or pivot.expressions
         indirect = [field.this for field in pivot.args.get("fields") or ()]
         indirect += pivot.expressions if pivot.args.get("using") else []
@@ -115,12 +115,12 @@ class Pivots:
             conditions = (
                 self._values.opaque(part, scope, Transformation.CONDITIONAL, text) for part in indirect
             )
-            values.append(merged([self._values.trace(function, scope), *conditions]))
+            values.append(merge_values([self._values.trace(function, scope), *conditions]))
         columns = (column for part in (*functions, *indirect) for column in part.find_all(exp.Column))
         used = {fold(column.parts[0].name) for column in columns}
         group = pivot.args.get("group")
         if group is None:
-            remaining = without(relation.items, used)
+            remaining = hide_columns(relation.items, used)
         else:
             remaining = [
                 NamedColumn(part.name, self._values.trace(part, scope)) for part in group.expressions
@@ -135,7 +135,7 @@ class Pivots:
         turned = [NamedColumn(name, values[at % len(values)]) for at, name in enumerate(names) if values]
         return Relation([*remaining, *turned], scope.rows)
 
-    def _unpivoted(self, pivot: exp.Pivot, relation: Relation, scope: QueryScope) -> Relation:
+    def _unpivot(self, pivot: exp.Pivot, relation: Relation, scope: QueryScope) -> Relation:
         into = pivot.args.get("into")
         if into is not None:
             columns, label, values = (
@@ -153,12 +153,14 @@ class Pivots:
             self._values.influence([column for row in rows for column in row], scope, InfluenceKind.FILTER)
         used = {fold(column.name) for row in rows for column in row}
         items: list[Item] = [
-            *without(relation.items, used),
+            *hide_columns(relation.items, used),
             *(NamedColumn(name, UNTRACED) for name in label),
         ]
         for at, name in enumerate(values):
             items.append(
-                NamedColumn(name, merged(self._values.trace(row[at], scope) for row in rows if at < len(row)))
+                NamedColumn(
+                    name, merge_values(self._values.trace(row[at], scope) for row in rows if at < len(row))
+                )
             )
         return Relation(items, scope.rows)
 

@@ -37,7 +37,7 @@ def restore_receivers(tree: exp.Expr, dialect: Dialect) -> exp.Expr:
         if not isinstance(call.expression, exp.Func):
             continue
         if not _is_name(call.this):
-            for node in list(_dotted_columns(call.this)):
+            for node in list(_find_dotted_columns(call.this)):
                 node.replace(_column(node))
         elif _is_method(call, platform):
             call.set("this", _column(call.this))
@@ -69,7 +69,7 @@ def _is_method(call: exp.Dot, platform: str) -> bool:
     return name.lower() in _METHODS.get(platform, ())
 
 
-def _dotted_columns(receiver: exp.Expr) -> Iterator[exp.Expr]:
+def _find_dotted_columns(receiver: exp.Expr) -> Iterator[exp.Expr]:
     """Yield the names in a receiver that were columns: not those of tables, aliases and lambdas."""
     variables = {
         variable.name.casefold() for node in receiver.find_all(exp.Lambda) for variable in node.expressions

@@ -50,7 +50,7 @@ class TableNames:
         self._strategy = dialect.normalization_strategy
         self._exact = platform_of(dialect) == "bigquery"
         self._dialect = dialect
-        self._whole = {unique_id: self._parsed(text) for unique_id, text in relations.items()}
+        self._whole = {unique_id: self._parse(text) for unique_id, text in relations.items()}
         self.same = _representatives(self._whole, built)
         self._by_parts: dict[Parts, list[str]] = {}
         for unique_id, parts in self._whole.items():
@@ -87,16 +87,16 @@ class TableNames:
         if not isinstance(table.this, exp.Identifier | exp.Dot):
             return (table.this.sql(dialect=self._dialect, comments=False).casefold(),)
         return tuple(
-            self._folded(part) if isinstance(part, exp.Identifier) else part.name for part in table.parts
+            self._fold(part) if isinstance(part, exp.Identifier) else part.name for part in table.parts
         )
 
-    def _parsed(self, text: str) -> Parts:
+    def _parse(self, text: str) -> Parts:
         try:
             return self.parts(maybe_parse(text, into=exp.Table, dialect=self._dialect))
         except (SqlglotError, RecursionError):
             return ()
 
-    def _folded(self, part: exp.Identifier) -> str:
+    def _fold(self, part: exp.Identifier) -> str:
         name = part.name
         if self._exact or self._strategy is NormalizationStrategy.CASE_SENSITIVE:
             return name
@@ -164,7 +164,7 @@ def part_of_table(table: exp.Table, platform: str) -> PartOfTable | None:
         name, _, selected = table.name.partition("$")
         if not name or selected.lower() not in _AFTER_DOLLAR:
             return None
-        return PartOfTable(_named([*parts[:-1], exp.to_identifier(name, quoted=True)]), "metadata")
+        return PartOfTable(_make_table([*parts[:-1], exp.to_identifier(name, quoted=True)]), "metadata")
     if platform not in _DOTTED:
         return None
     names = [part.name for part in parts]
@@ -176,7 +176,7 @@ def part_of_table(table: exp.Table, platform: str) -> PartOfTable | None:
     if part is None:
         return None
     added = pseudo_columns.ICEBERG_CHANGE if part == "changes" else ()
-    return PartOfTable(_named(parts[:-1]), part, added, len(parts) >= BELOW_A_TABLE)
+    return PartOfTable(_make_table(parts[:-1]), part, added, len(parts) >= BELOW_A_TABLE)
 
 
 def _part_of_path(table_format: exp.Expr, path: str) -> PartOfTable | None:
@@ -184,9 +184,9 @@ def _part_of_path(table_format: exp.Expr, path: str) -> PartOfTable | None:
     part = part_of_path(path)
     if part is None:
         return None
-    return PartOfTable(_named([table_format, exp.to_identifier(part[0], quoted=True)]), part[1])
+    return PartOfTable(_make_table([table_format, exp.to_identifier(part[0], quoted=True)]), part[1])
 
 
-def _named(parts: list[exp.Expr]) -> exp.Table:
+def _make_table(parts: list[exp.Expr]) -> exp.Table:
     copies = [part.copy() for part in parts[-3:]]
     return exp.Table(**dict(zip(("this", "db", "catalog"), reversed(copies), strict=False)))

@@ -21,7 +21,7 @@ class Output(NamedTuple):
     returning: exp.Returning | None
 
 
-def without_output(text: str, dialect: Dialect) -> Output:
+def cut_output(text: str, dialect: Dialect) -> Output:
     """Cut the OUTPUT clauses out of a statement; any other text as it is. Raises `SqlglotError`."""
     if platform_of(dialect) not in TSQL or not _MODIFIES.match(text) or not _OUTPUT.search(text):
         return Output(text, None)

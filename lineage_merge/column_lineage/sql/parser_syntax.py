@@ -83,24 +83,24 @@ class _Words:
         return next((at for at in range(position, len(self)) if self._words[at] in wanted), len(self))
 
 
-def supported_merge(text: str, dialect: Dialect) -> str:
+def rewrite_merge(text: str, dialect: Dialect) -> str:
     """Return a MERGE in syntax that the parser knows, with the same lineage; any other text as it is."""
     if not _MERGE.match(text):
         return text
     words = _Words(text, dialect)
     is_duckdb = platform_of(dialect) == "duckdb"
     equivalent = {**_EQUIVALENT, **(_OF_DUCKDB if is_duckdb else {})}
-    return _edited(text, _merge_edits(text, words, equivalent))
+    return _apply_edits(text, _merge_edits(text, words, equivalent))
 
 
-def supported_relations(text: str, dialect: Dialect) -> str:
+def rewrite_relations(text: str, dialect: Dialect) -> str:
     """Return a statement with ``STREAM(t)`` as ``t`` and ``SYSTEM_VERSION AS OF`` as ``VERSION AS OF``."""
     if platform_of(dialect) not in _SPARK or not _OF_RELATIONS.search(text):
         return text
-    return _edited(text, _relation_edits(text, dialect.tokenize(text)))
+    return _apply_edits(text, _relation_edits(text, dialect.tokenize(text)))
 
 
-def _edited(text: str, edits: Iterable[_Edit]) -> str:
+def _apply_edits(text: str, edits: Iterable[_Edit]) -> str:
     """Return a text with its edits; of overlapping ones, the first."""
     result, end = [], 0
     for edit in sorted(edits):

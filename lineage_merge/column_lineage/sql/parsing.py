@@ -11,12 +11,12 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import ParseError
 
 from lineage_merge.column_lineage.sql.methods import restore_receivers
-from lineage_merge.column_lineage.sql.output_clause import without_output
-from lineage_merge.column_lineage.sql.parser_syntax import supported_merge, supported_relations
+from lineage_merge.column_lineage.sql.output_clause import cut_output
+from lineage_merge.column_lineage.sql.parser_syntax import rewrite_merge, rewrite_relations
 from lineage_merge.column_lineage.sql.statement_syntax import (
-    parsed_replacement,
-    reduced_creation,
-    supported_statement,
+    parse_replacement,
+    reduce_creation,
+    rewrite_statement,
     tables_in_parentheses,
 )
 
@@ -29,7 +29,7 @@ _lock = threading.Lock()
 _here = threading.local()
 
 
-def with_deep_stack(work: Callable[[], _Result]) -> _Result:
+def run_with_deep_stack(work: Callable[[], _Result]) -> _Result:
     """Return the result of `work`, retried on a larger stack after a `RecursionError`.
 
     Raises `RecursionError` if the larger stack is too small too.
@@ -73,10 +73,10 @@ _WRITTEN = "written"
 
 def parse(text: str, dialect: Dialect) -> list[exp.Expr]:
     """Return the statements of a text. Raises `SqlglotError`."""
-    text = supported_statement(supported_merge(supported_relations(text, dialect), dialect), dialect)
-    text, returning = without_output(text, dialect)
-    trees = parsed_replacement(text, dialect) or _read(text, dialect)
-    if _are_unknown(trees) and (reduced := reduced_creation(text, dialect)) is not None:
+    text = rewrite_statement(rewrite_merge(rewrite_relations(text, dialect), dialect), dialect)
+    text, returning = cut_output(text, dialect)
+    trees = parse_replacement(text, dialect) or _read(text, dialect)
+    if _are_unknown(trees) and (reduced := reduce_creation(text, dialect)) is not None:
         text = tables_in_parentheses(reduced, dialect)
         trees = _read(text, dialect)
     for tree in trees:
@@ -94,7 +94,7 @@ def _read(text: str, dialect: Dialect) -> list[exp.Expr]:
         arguments = tables_in_parentheses(text, dialect)
         if arguments != text:
             return _read(arguments, dialect)
-        if reduced_creation(text, dialect) is None:
+        if reduce_creation(text, dialect) is None:
             raise
         return [exp.Command(this="CREATE")]
 

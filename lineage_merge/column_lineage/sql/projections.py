@@ -10,7 +10,7 @@ from sqlglot import exp
 from lineage_merge.column_lineage.sql.postgres_names import postgres_name
 from lineage_merge.column_lineage.sql.scope import Item, NamedColumn, QueryScope, Relation
 from lineage_merge.column_lineage.sql.spark_names import ResolvedColumn, spark_name
-from lineage_merge.column_lineage.sql.sql_values import SqlColumn, SqlValue, merged
+from lineage_merge.column_lineage.sql.sql_values import SqlColumn, SqlValue, merge_values
 from lineage_merge.column_lineage.sql.table_functions import TableFunctions, returns_fields
 from lineage_merge.column_lineage.sql.tables import AllColumns, fold
 from lineage_merge.column_lineage.sql.values import Values
@@ -59,16 +59,16 @@ class Projections:
             elif isinstance(part, exp.Star) or (
                 isinstance(part, exp.Column | exp.Dot) and isinstance(_last(part), exp.Star)
             ):
-                items += self._expanded(part, scope)
+                items += self._expand(part, scope)
             elif returns_fields(part) or self._unfolds_a_structure(part, scope):
                 items += self._rows(part, [], scope)
             elif _is_pattern(part):
-                items += self._by_pattern(part, scope)
+                items += self._match_pattern(part, scope)
             else:
                 defined = scope.aliases.get(fold(part.alias)) if scope.aliases_first and part.alias else None
                 value = self._values.trace(part, scope) if defined is None else defined
                 name = self._explicit_name(part.unnest())
-                item = NamedColumn(name or self._generated_name(part.unnest(), scope), value)
+                item = NamedColumn(name or self._generate_name(part.unnest(), scope), value)
                 items.append(item)
                 if not name:
                     generated.append(item)
@@ -80,7 +80,7 @@ class Projections:
         exclude = query.args.get("exclude")
         if exclude:
             names = exclude if isinstance(exclude, list) else exclude.expressions or [exclude]
-            items = without(items, {fold(name.name) for name in names})
+            items = hide_columns(items, {fold(name.name) for name in names})
         return items
 
     def _define_aliases(self, query: exp.Select, scope: QueryScope) -> None:
@@ -116,19 +116,19 @@ class Projections:
             return part.expression.name if is_field else ""
         return part.alias_or_name if isinstance(part, exp.Alias | exp.Column) else ""
 
-    def _generated_name(self, part: exp.Expr, scope: QueryScope) -> str:
+    def _generate_name(self, part: exp.Expr, scope: QueryScope) -> str:
         if self._platform not in _WITH_GENERATED_NAMES:
             return ""
         try:
             if self._platform == "spark":
-                name = spark_name(part, lambda column: self._resolved(column, scope))
+                name = spark_name(part, lambda column: self._resolve(column, scope))
             else:
                 name = postgres_name(part, is_redshift=self._platform == "redshift")
         except RecursionError:  # the value of a sum of thousands of terms is known, unlike its name
             return ""
         return "" if "${" in name or "{{" in name else name
 
-    def _resolved(self, column: exp.Column, scope: QueryScope) -> ResolvedColumn | None:
+    def _resolve(self, column: exp.Column, scope: QueryScope) -> ResolvedColumn | None:
         parts = [part.name for part in column.parts]
         if len(parts) > 1:
             qualified = scope.qualified(parts)
@@ -146,7 +146,7 @@ class Projections:
         }
         return ResolvedColumn(tuple(parts), types.pop() if len(types) == 1 else "")
 
-    def _expanded(self, part: exp.Expr, scope: QueryScope) -> list[Item]:
+    def _expand(self, part: exp.Expr, scope: QueryScope) -> list[Item]:
         last = _last(part)
         if part is last:
             items = star(scope)
@@ -158,11 +158,13 @@ class Projections:
             self._note("selects columns by a pattern", "")
             return [AllColumns(None)]
         hidden = {fold(name.name) for name in last.args.get("except_") or ()}
-        items = without(items, hidden) if hidden else items
+        items = hide_columns(items, hidden) if hidden else items
         for alias in last.args.get("replace") or ():
-            items = replaced(items, alias.alias, alias.alias, self._values.trace(alias, scope))
+            items = replace_column(items, alias.alias, alias.alias, self._values.trace(alias, scope))
         for alias in last.args.get("rename") or ():
-            items = replaced(items, alias.this.name, alias.alias, self._values.column(alias.this, scope))
+            items = replace_column(
+                items, alias.this.name, alias.alias, self._values.column(alias.this, scope)
+            )
         return items
 
     def _rows(self, part: exp.Expr, names: list[str], scope: QueryScope) -> list[Item]:
@@ -172,7 +174,7 @@ class Projections:
             return [AllColumns(None, structure=self._values.trace(part, scope))]
         return [NamedColumn(*column) for column in columns]
 
-    def _by_pattern(self, part: exp.Expr, scope: QueryScope) -> list[Item]:
+    def _match_pattern(self, part: exp.Expr, scope: QueryScope) -> list[Item]:
         """Return the columns of ``COLUMNS('a.*') + 1`` or ``* LIKE 'a%'``: one for each that matches."""
         relation = Relation(star(scope))
         matching = matching_columns(part.find(exp.Columns) or part, relation)
@@ -251,7 +253,7 @@ def star(scope: QueryScope) -> list[Item]:
         items += [NamedColumn(names.get(key, key), value) for key, value in scope.shared.items()]
     for source in scope.sources.values():
         if not source.hidden:
-            items += without(source.relation.items, seen) if seen else source.relation.items
+            items += hide_columns(source.relation.items, seen) if seen else source.relation.items
     return items
 
 
@@ -287,7 +289,7 @@ def matching_columns(part: exp.Expr, relation: Relation) -> list[NamedColumn] | 
     return None
 
 
-def without(items: list[Item], hidden: set[str]) -> list[Item]:
+def hide_columns(items: list[Item], hidden: set[str]) -> list[Item]:
     result: list[Item] = []
     for item in items:
         if isinstance(item, AllColumns):
@@ -297,22 +299,22 @@ def without(items: list[Item], hidden: set[str]) -> list[Item]:
     return result
 
 
-def replaced(items: list[Item], old: str, new: str, value: SqlValue) -> list[Item]:
+def replace_column(items: list[Item], old: str, new: str, value: SqlValue) -> list[Item]:
     key = fold(old)
     if any(isinstance(item, NamedColumn) and fold(item.name) == key for item in items):
         return [
             NamedColumn(new, value) if isinstance(item, NamedColumn) and fold(item.name) == key else item
             for item in items
         ]
-    return [*without(items, {key}), NamedColumn(new, value)]
+    return [*hide_columns(items, {key}), NamedColumn(new, value)]
 
 
-def coalesced(left: SqlValue, right: SqlValue, name: str) -> SqlValue:
+def coalesce(left: SqlValue, right: SqlValue, name: str) -> SqlValue:
     sides = (Input(side, Transformation.TRANSFORMATION, passes=False) for side in (left, right))
     return Value(sides, text=f"coalesce({name}, {name})")
 
 
-def by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
+def merge_by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
     """Combine columns by position under the left names; False if some right columns are not matched."""
     # The self-reference of an incremental model has the columns of the other side.
     for side, other_side in ((left, right), (right, left)):
@@ -323,13 +325,13 @@ def by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
     for left_item, right_item in zip_longest(left, right):
         if not (isinstance(left_item, NamedColumn) and isinstance(right_item, NamedColumn)):
             break
-        items.append(NamedColumn(left_item.name, merged((left_item.value, right_item.value))))
+        items.append(NamedColumn(left_item.name, merge_values((left_item.value, right_item.value))))
         start += 1
     end: list[Item] = []
     for left_item, right_item in zip(reversed(left[start:]), reversed(right[start:]), strict=False):
         if not (isinstance(left_item, NamedColumn) and isinstance(right_item, NamedColumn)):
             break
-        end.insert(0, NamedColumn(left_item.name, merged((left_item.value, right_item.value))))
+        end.insert(0, NamedColumn(left_item.name, merge_values((left_item.value, right_item.value))))
     middle, right_middle = left[start : len(left) - len(end)], right[start : len(right) - len(end)]
     same = len(middle) == len(right_middle) and all(
         isinstance(left_item, AllColumns)
@@ -340,13 +342,13 @@ def by_position(left: list[Item], right: list[Item]) -> tuple[list[Item], bool]:
     return [*items, *middle, *end], same
 
 
-def by_name(left: Relation, right: Relation) -> list[Item]:
+def merge_by_name(left: Relation, right: Relation) -> list[Item]:
     unmatched = {fold(item.name): item for item in right.named}
     items: list[Item] = []
     for item in left.items:
         other = unmatched.pop(fold(item.name), None) if isinstance(item, NamedColumn) else None
         if isinstance(item, NamedColumn) and other is not None:
-            items.append(NamedColumn(item.name, merged((item.value, other.value))))
+            items.append(NamedColumn(item.name, merge_values((item.value, other.value))))
         else:
             items.append(item)
     return [*items, *unmatched.values(), *right.stars]

@@ -11,10 +11,16 @@ from lineage_merge.column_lineage.sql.clauses import Clauses, Pivots
 from lineage_merge.column_lineage.sql.external_reads import external_reads, path_table
 from lineage_merge.column_lineage.sql.names import is_dual, is_recursive
 from lineage_merge.column_lineage.sql.platforms import platform_of
-from lineage_merge.column_lineage.sql.projections import Projections, by_name, by_position, coalesced, star
+from lineage_merge.column_lineage.sql.projections import (
+    Projections,
+    coalesce,
+    merge_by_name,
+    merge_by_position,
+    star,
+)
 from lineage_merge.column_lineage.sql.row_patterns import read_row_pattern
 from lineage_merge.column_lineage.sql.scope import FromRelation, NamedColumn, QueryScope, Relation
-from lineage_merge.column_lineage.sql.sql_values import UNTRACED, SqlColumn, SqlRows, SqlValue, merged
+from lineage_merge.column_lineage.sql.sql_values import UNTRACED, SqlColumn, SqlRows, SqlValue, merge_values
 from lineage_merge.column_lineage.sql.struct_types import StructTypes
 from lineage_merge.column_lineage.sql.table_functions import TableFunctions
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold
@@ -68,27 +74,27 @@ class Queries:
         """
         values = [value for _, value in relation.rows.deciding()]
         values += (item.value for item in relation.known())
-        return self._values.named_columns() | leaves(values)
+        return self._values.find_named_columns() | leaves(values)
 
     def _inner(self, query: exp.Expr, scope: QueryScope) -> Relation:
         return self._relation(query, scope.ctes, scope)
 
     def _relation(self, query: exp.Expr, ctes: Mapping[str, Relation], outer: QueryScope | None) -> Relation:
-        ctes = self._with(query, ctes, outer)
+        ctes = self._read_ctes(query, ctes, outer)
         if isinstance(query, exp.Select):
             return self._select(query, ctes, outer)
         if isinstance(query, exp.SetOperation):
             relation = self._set_operation(query, ctes, outer)
-            return self._sorted(query, relation, ctes, outer)
+            return self._sort_and_limit(query, relation, ctes, outer)
         if isinstance(query, exp.Subquery) and not isinstance(query.this, exp.Table):
             relation = self._relation(query.this, ctes, outer)
-            return self._sorted(query, relation, ctes, outer)
+            return self._sort_and_limit(query, relation, ctes, outer)
         # `(from a join b)`, duckdb's `pivot a on b`, VALUES
         scope = QueryScope(ctes, outer)
         self._source(query, scope)
         return Relation(star(scope), scope.rows)
 
-    def _with(
+    def _read_ctes(
         self, query: exp.Expr, ctes: Mapping[str, Relation], outer: QueryScope | None
     ) -> Mapping[str, Relation]:
         clause = query.args.get("with_")
@@ -116,7 +122,7 @@ class Queries:
         ctes: Mapping[str, Relation],
         outer: QueryScope | None,
     ) -> Relation:
-        inner = self._with(query, ctes, outer)
+        inner = self._read_ctes(query, ctes, outer)
         first = self._relation(query.this, inner, outer)
         first = first.renamed(names) if names else first
         # The columns of the CTE are those of both sides, also where the right one reads the CTE itself.
@@ -165,13 +171,13 @@ class Queries:
         if query.args.get("distinct"):
             rows.add(InfluenceKind.GROUP_BY, *columns)
         if query.args.get("by_name"):
-            return Relation(by_name(left, right), rows)
-        items, complete = by_position(left.items, right.items)
+            return Relation(merge_by_name(left, right), rows)
+        items, complete = merge_by_position(left.items, right.items)
         if not complete:
             self._note("has a union with unknown columns", "")
         return Relation(items, rows, None, left.rest)
 
-    def _sorted(
+    def _sort_and_limit(
         self, query: exp.Expr, relation: Relation, ctes: Mapping[str, Relation], outer: QueryScope | None
     ) -> Relation:
         if not _LIMITING.intersection(query.args):
@@ -201,7 +207,7 @@ class Queries:
         items = self._projections.read(query, scope)
         scope.projecting = False
         self._clauses.read(query, scope, items)
-        rest = merged(
+        rest = merge_values(
             source.relation.rest or UNTRACED
             for source in scope.sources.values()
             if not source.relation.items and source.relation.rest is not None
@@ -243,11 +249,11 @@ class Queries:
                 item.name for source in added for item in source.relation.known() if fold(item.name) in left
             ]
         for name in names:
-            right = merged(source.relation.find(name) or UNTRACED for source in added)
+            right = merge_values(source.relation.find(name) or UNTRACED for source in added)
             left_side = scope.shared.get(fold(name)) or self._one_of(before, name)
             scope.rows.add(influence_of("join", _type_of_join(join)), left_side, right)
             if side == "FULL":
-                scope.shared[fold(name)] = coalesced(left_side, right, name)
+                scope.shared[fold(name)] = coalesce(left_side, right, name)
             else:
                 scope.shared[fold(name)] = right if side == "RIGHT" else left_side
         return added
@@ -281,9 +287,9 @@ class Queries:
         elif isinstance(node, exp.Subquery | exp.Lateral) and isinstance(node.this, exp.Query):
             is_lateral = isinstance(node, exp.Lateral) or self._platform in _IMPLICIT_LATERALS
             around = scope if is_lateral else scope.outer
-            relation = self._relation(node.this, self._with(node, scope.ctes, around), around)
+            relation = self._relation(node.this, self._read_ctes(node, scope.ctes, around), around)
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
-            inner = QueryScope(self._with(node, scope.ctes, scope), scope)
+            inner = QueryScope(self._read_ctes(node, scope.ctes, scope), scope)
             self._source(node.this, inner)
             self._joins(node, inner)
             relation = Relation(star(inner), inner.rows)
@@ -376,7 +382,7 @@ class Queries:
         columns = zip_longest(*rows)
         return Relation(
             [
-                NamedColumn("", merged(self._values.trace(part, scope) for part in column if part))
+                NamedColumn("", merge_values(self._values.trace(part, scope) for part in column if part))
                 for column in columns
             ]
         )

@@ -27,8 +27,8 @@ def parts_of(tree: exp.Expr, columns_of: ColumnsOf, *, by_name: bool = False) ->
     """
     if _has_modifying_ctes(tree):
         tree = tree.copy()
-        for clause in _with_clauses(tree):
-            yield from _of_ctes(clause, columns_of, by_name=by_name)
+        for clause in _find_with_clauses(tree):
+            yield from _split_ctes(clause, columns_of, by_name=by_name)
     yield tree
     returning = tree.args.get("returning")
     target = returning.args.get("into") if returning is not None else None
@@ -38,7 +38,7 @@ def parts_of(tree: exp.Expr, columns_of: ColumnsOf, *, by_name: bool = False) ->
             yield exp.Insert(this=target.copy(), expression=query)
 
 
-def _with_clauses(tree: exp.Expr) -> list[exp.With]:
+def _find_with_clauses(tree: exp.Expr) -> list[exp.With]:
     nodes = (tree, tree.expression if isinstance(tree, exp.Insert | exp.Create) else None)
     return [
         clause
@@ -49,11 +49,11 @@ def _with_clauses(tree: exp.Expr) -> list[exp.With]:
 
 def _has_modifying_ctes(tree: exp.Expr) -> bool:
     return any(
-        isinstance(cte.this, _MODIFYING) for clause in _with_clauses(tree) for cte in clause.expressions
+        isinstance(cte.this, _MODIFYING) for clause in _find_with_clauses(tree) for cte in clause.expressions
     )
 
 
-def _of_ctes(clause: exp.With, columns_of: ColumnsOf, *, by_name: bool) -> Iterator[exp.Expr]:
+def _split_ctes(clause: exp.With, columns_of: ColumnsOf, *, by_name: bool) -> Iterator[exp.Expr]:
     """Yield the CTEs that modify data, each with the CTEs before it, and replace them by what they return."""
     before: list[exp.Expr] = []
     for cte in clause.expressions:
@@ -76,7 +76,7 @@ def select_returned(tree: exp.Expr, columns_of: ColumnsOf, *, by_name: bool = Fa
         return None
     expressions: list[exp.Expr] = returning.expressions
     if isinstance(tree, exp.Insert):
-        return _of_insert(tree, expressions, columns_of)
+        return _select_inserted(tree, expressions, columns_of)
     result: exp.Query | None = None
     for change in changes_of(tree, by_name=by_name):
         query = change.query.copy()
@@ -94,7 +94,7 @@ def select_returned(tree: exp.Expr, columns_of: ColumnsOf, *, by_name: bool = Fa
     return result
 
 
-def _of_insert(
+def _select_inserted(
     insert: exp.Insert, expressions: Sequence[exp.Expr], columns_of: ColumnsOf
 ) -> exp.Query | None:
     """Return what an INSERT returns: values of its query, generated ones of its target."""

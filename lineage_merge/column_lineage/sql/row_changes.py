@@ -8,12 +8,11 @@ from sqlglot import exp
 
 from lineage_merge.column_lineage.derive import derive_flows
 from lineage_merge.column_lineage.sql import notes
-from lineage_merge.column_lineage.sql.changed_tables import base_of, joined_tables, named_table
+from lineage_merge.column_lineage.sql.changed_tables import base_of, find_joined_tables, find_named_table
 from lineage_merge.column_lineage.sql.scope import Relation
 from lineage_merge.column_lineage.sql.sql_values import Columns, SqlRows, merge_columns
 from lineage_merge.column_lineage.sql.tables import fold
-from lineage_merge.column_lineage.sql.targets import by_name as columns_by_name
-from lineage_merge.column_lineage.sql.targets import by_position
+from lineage_merge.column_lineage.sql.targets import match_by_name, match_by_position
 from lineage_merge.column_lineage.transformations import ColumnFlow, Transformation
 from lineage_merge.column_lineage.value_graph import has_origin
 from lineage_merge.model.elements import FIELD, field_path
@@ -53,10 +52,10 @@ class ChangedColumns:
     def reads(self, dataset: str) -> bool:
         """Return whether an assigned value is computed of a column of the dataset."""
         flows = derive_flows(self.columns, lambda _: "")
-        return any(flow.source == dataset for flow in without_copies(flows, dataset))
+        return any(flow.source == dataset for flow in drop_copies(flows, dataset))
 
 
-def without_copies(flows: Iterable[ColumnFlow[str]], dataset: str) -> Iterator[ColumnFlow[str]]:
+def drop_copies(flows: Iterable[ColumnFlow[str]], dataset: str) -> Iterator[ColumnFlow[str]]:
     """Yield flows into a dataset whose rows are changed.
 
     A column copied to itself is no lineage; one computed from itself is.
@@ -77,11 +76,11 @@ def operation_of(tree: object) -> RowOperation | None:
 def changes_of(tree: exp.Expr, *, by_name: bool = False) -> Iterator[Change]:
     """Convert a MERGE, UPDATE or DELETE; nothing for other statements. `by_name`: as in `named_table`."""
     if isinstance(tree, exp.Merge):
-        yield from _of_merge(tree)
+        yield from _convert_merge(tree)
     elif isinstance(tree, exp.Update):
-        yield from _of_update(tree, by_name=by_name)
+        yield from _convert_update(tree, by_name=by_name)
     elif isinstance(tree, exp.Delete):
-        yield from _of_delete(tree, by_name=by_name)
+        yield from _convert_delete(tree, by_name=by_name)
 
 
 def update_of_upsert(insert: exp.Insert, names: Sequence[str]) -> Change | None:
@@ -101,7 +100,7 @@ def update_of_upsert(insert: exp.Insert, names: Sequence[str]) -> Change | None:
         new = value.copy()
         new = new.transform(_value_of_insert) if conflict.args.get("duplicate") else new
         _qualify(new, table)
-        values.append(_called(new, _assigned(column, prefixes)[1]))
+        values.append(_name_value(new, _split_assigned(column, prefixes)[1]))
     alias = exp.TableAlias(
         this=exp.to_identifier(_PROPOSED), columns=[exp.to_identifier(name, quoted=True) for name in names]
     )
@@ -118,7 +117,7 @@ def update_of_upsert(insert: exp.Insert, names: Sequence[str]) -> Change | None:
         # MySQL: the tables of the SELECT may be named too.
         items += [query.args["from_"].this, *(join.this for join in query.args.get("joins") or ())]
     if isinstance(rows_alias, exp.TableAlias):  # `VALUES (...) AS new`
-        values = [value.transform(_renamed_table, rows_alias.name) for value in values]
+        values = [value.transform(_rename_table, rows_alias.name) for value in values]
     return Change(target, _select(values, items, where, None))
 
 
@@ -129,13 +128,13 @@ def _value_of_insert(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _renamed_table(node: exp.Expr, name: str) -> exp.Expr:
+def _rename_table(node: exp.Expr, name: str) -> exp.Expr:
     if isinstance(node, exp.Column) and fold(node.table) == fold(name):
         return exp.column(node.name, _PROPOSED)
     return node
 
 
-def changed_columns(
+def collect_changes(
     changes: Iterable[tuple[Change, Relation]], names: Sequence[str], *, complete: bool
 ) -> ChangedColumns:
     """Return the columns that changes of a dataset assign, each change with its query's relation.
@@ -147,9 +146,9 @@ def changed_columns(
     columns: Columns = []
     for change, relation in changes:
         if change.by_position:
-            assigned, problem = _by_position(relation, names if complete else ())
+            assigned, problem = _match_by_position(relation, names if complete else ())
         else:
-            assigned, problem = columns_by_name(relation, names if change.takes_all else ())
+            assigned, problem = match_by_name(relation, names if change.takes_all else ())
         # Whatever else the source has, no column of a complete target takes it.
         if problem and not (change.takes_all and complete):
             changed.problems.append(problem)
@@ -157,48 +156,48 @@ def changed_columns(
             assigned = [column for column in assigned if fold(column[0]) in known]
         columns += (column for column in assigned if has_origin(column[1]))
         changed.rows.include(relation.rows)
-    changed.columns = [(_with_column(name, known), value) for name, value in merge_columns(columns)]
+    changed.columns = [(_spell_column(name, known), value) for name, value in merge_columns(columns)]
     return changed
 
 
-def _with_column(name: str, columns: Mapping[str, str]) -> str:
+def _spell_column(name: str, columns: Mapping[str, str]) -> str:
     """Return a column, or the path of a field, with the column's name in `columns` (by folded name)."""
     column, separator, fields = name.partition(FIELD)
     return f"{columns.get(fold(column), column)}{separator}{fields}"
 
 
-def _by_position(relation: Relation, names: Sequence[str]) -> tuple[Columns, str]:
+def _match_by_position(relation: Relation, names: Sequence[str]) -> tuple[Columns, str]:
     if names:
-        return by_position(relation, names, may_be_fewer=True)
+        return match_by_position(relation, names, may_be_fewer=True)
     has_columns = relation.stars or any(has_origin(item.value) for item in relation.named)
     return [], f"{notes.UNKNOWN_POSITIONS} of a table with unknown columns" if has_columns else ""
 
 
-def _of_update(update: exp.Update, *, by_name: bool) -> Iterator[Change]:
+def _convert_update(update: exp.Update, *, by_name: bool) -> Iterator[Change]:
     """Convert ``UPDATE t SET a = s.x FROM s WHERE ...`` and ``UPDATE t JOIN s ON ... SET t.a = s.x``.
 
     `by_name`: as in `named_table`.
     """
     source, with_ = update.args.get("from_"), update.args.get("with_")
     items = [source.this] if source is not None else []
-    target = named_table(update.this, items, by_name=by_name)
+    target = find_named_table(update.this, items, by_name=by_name)
     if target is None:
         target = update.this
         items.insert(0, target)
-    joined = list(joined_tables(target)) if target is update.this else [target]
+    joined = list(find_joined_tables(target)) if target is update.this else [target]
     tables = {fold(joined_table.alias_or_name): joined_table for joined_table in reversed(joined)}
     prefixes = {*tables, *(fold(table.name) for table in (*joined, update.this))}
     assignments: dict[exp.Expr, list[tuple[str, exp.Expr]]] = {}
     for column, value in _assignments(update.expressions):
-        qualifier, name = _assigned(column, prefixes)
+        qualifier, name = _split_assigned(column, prefixes)
         assignments.setdefault(tables.get(qualifier, target), []).append((name, value))
     for table, values in (assignments or {target: []}).items():
         base, columns = base_of(table, with_)
-        named = [_called(value, _with_column(name, columns)) for name, value in values]
+        named = [_name_value(value, _spell_column(name, columns)) for name, value in values]
         yield Change(base, _select(named, items, update.args.get("where"), with_))
 
 
-def _of_delete(delete: exp.Delete, *, by_name: bool) -> Iterator[Change]:
+def _convert_delete(delete: exp.Delete, *, by_name: bool) -> Iterator[Change]:
     """Convert ``DELETE FROM t USING s WHERE ...`` and ``DELETE t FROM t JOIN s``, which set no columns.
 
     `by_name`: as in `named_table`.
@@ -208,13 +207,13 @@ def _of_delete(delete: exp.Delete, *, by_name: bool) -> Iterator[Change]:
     if delete.args.get("tables") and isinstance(delete.this, exp.Expr):
         using = [delete.this, *using]
     for target in targets:
-        named = named_table(target, using, by_name=by_name)
+        named = find_named_table(target, using, by_name=by_name)
         items = using if named is not None else [target, *using]
         base, _ = base_of(named or target, with_)
         yield Change(base, _select([], items, delete.args.get("where"), with_))
 
 
-def _of_merge(merge: exp.Merge) -> Iterator[Change]:
+def _convert_merge(merge: exp.Merge) -> Iterator[Change]:
     """Convert ``MERGE INTO t USING s ON ... WHEN ...``: a query for each WHEN."""
     source = merge.args["using"]
     whens = merge.args["whens"]
@@ -222,7 +221,7 @@ def _of_merge(merge: exp.Merge) -> Iterator[Change]:
         then = when.args["then"]
         condition = when.args.get("condition")
         where = exp.Where(this=condition.copy()) if condition is not None else None
-        values, takes_all, positional = _written(then, merge.this, source)
+        values, takes_all, positional = _find_values(then, merge.this, source)
         visible = merge.this if when.args.get("source") else source
         if not when.args.get("matched"):
             for expression in (*values, *([where] if where is not None else [])):
@@ -237,7 +236,7 @@ def _of_merge(merge: exp.Merge) -> Iterator[Change]:
         yield Change(merge.this, query, takes_all, positional)
 
 
-def _written(then: exp.Expr, target: exp.Expr, source: exp.Expr) -> tuple[list[exp.Expr], bool, bool]:
+def _find_values(then: exp.Expr, target: exp.Expr, source: exp.Expr) -> tuple[list[exp.Expr], bool, bool]:
     """Return the values of a WHEN, whether they are all columns by name, and whether by position."""
     if isinstance(then, exp.Update):
         if not then.expressions:  # DuckDB's UPDATE without SET
@@ -247,7 +246,11 @@ def _written(then: exp.Expr, target: exp.Expr, source: exp.Expr) -> tuple[list[e
             return [_all_of(source, star)], True, False
         prefixes = {fold(target.alias_or_name), fold(target.name)}
         assignments = _assignments(then.expressions)
-        return [_called(value, _assigned(column, prefixes)[1]) for column, value in assignments], False, False
+        return (
+            [_name_value(value, _split_assigned(column, prefixes)[1]) for column, value in assignments],
+            False,
+            False,
+        )
     if not isinstance(then, exp.Insert):
         return [], False, False
     listed, values = then.this, then.expression
@@ -260,14 +263,14 @@ def _written(then: exp.Expr, target: exp.Expr, source: exp.Expr) -> tuple[list[e
     if isinstance(values, exp.Tuple):
         prefixes = {fold(target.alias_or_name), fold(target.name)}
         columns = [
-            (_assigned(column, prefixes)[1] if isinstance(column, exp.Column) else column.name)
+            (_split_assigned(column, prefixes)[1] if isinstance(column, exp.Column) else column.name)
             for column in listed.expressions
         ]
         pairs = zip(columns, values.expressions, strict=False)
-        return [_called(value, name) for name, value in pairs if not _is_default(value)], False, False
+        return [_name_value(value, name) for name, value in pairs if not _is_default(value)], False, False
     [first, *others] = listed.expressions or [None]
     if isinstance(first, exp.Anonymous) and first.name.upper() == "VALUES" and not others:
-        return [_called(value, "") for value in first.expressions], False, True
+        return [_name_value(value, "") for value in first.expressions], False, True
     return [], False, False  # INSERT DEFAULT VALUES
 
 
@@ -286,7 +289,7 @@ def _all_of(source: exp.Expr, star: exp.Star | None = None) -> exp.Expr:
     return exp.Column(this=every, table=exp.to_identifier(name)) if name else every
 
 
-def _assigned(column: exp.Column, tables: Container[str]) -> tuple[str, str]:
+def _split_assigned(column: exp.Column, tables: Container[str]) -> tuple[str, str]:
     """Return the qualifier (folded, "" without one) and the column of an assignment.
 
     ``t.address.city`` and ``address.city`` assign a field of `address`. `tables` (folded) are the names
@@ -333,7 +336,7 @@ def _parts(values: exp.Expr) -> Iterator[exp.Expr]:
         yield exp.Subquery(this=single)
 
 
-def _called(value: exp.Expr, name: str) -> exp.Expr:
+def _name_value(value: exp.Expr, name: str) -> exp.Expr:
     alias = exp.to_identifier(name or "unnamed", quoted=True)
     return exp.Alias(this=value.copy(), alias=alias)
 
@@ -343,7 +346,7 @@ def _select(
 ) -> exp.Select:
     first, *others = items
     return exp.Select(
-        expressions=values or [_called(exp.Null(), "nothing")],
+        expressions=values or [_name_value(exp.Null(), "nothing")],
         from_=exp.From(this=first.copy()),
         joins=[exp.Join(this=other.copy()) for other in others],
         **({"where": where.copy()} if where is not None else {}),

@@ -26,12 +26,10 @@ def read_row_pattern(
         for part in match.args.get("partition_by") or ()
     ]
     measures = [
-        NamedColumn(
-            measure.this.alias_or_name, values.trace(_without_variables(measure.this, variables), scope)
-        )
+        NamedColumn(measure.this.alias_or_name, values.trace(_drop_variables(measure.this, variables), scope))
         for measure in match.args.get("measures") or ()
     ]
-    conditions = [_without_variables(definition.this, variables) for definition in definitions]
+    conditions = [_drop_variables(definition.this, variables) for definition in definitions]
     values.influence(conditions, scope, InfluenceKind.FILTER)
     for column in partition:
         scope.rows.add(InfluenceKind.GROUP_BY, column.value)
@@ -43,7 +41,7 @@ def read_row_pattern(
     return Relation(items, scope.rows)
 
 
-def _without_variables(expression: exp.Expr, variables: set[str]) -> exp.Expr:
+def _drop_variables(expression: exp.Expr, variables: set[str]) -> exp.Expr:
     """Return an expression whose columns lack the variables of the pattern: each is a row of the input."""
     expression = expression.copy()
     for column in expression.find_all(exp.Column):

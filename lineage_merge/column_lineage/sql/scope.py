@@ -66,7 +66,7 @@ class Relation:
         """Whether all columns are listed."""
         return self.rest is None and not self.stars
 
-    def _listed(self) -> Mapping[str, SqlValue]:
+    def _index_columns(self) -> Mapping[str, SqlValue]:
         if self._index is None:
             self._index = {}
             for item in self.named:
@@ -75,15 +75,15 @@ class Relation:
 
     def knows(self, name: str) -> bool:
         """Whether it certainly has the column."""
-        return fold(name) in self._listed() or any(star.knows(name) for star in self.stars)
+        return fold(name) in self._index_columns() or any(star.knows(name) for star in self.stars)
 
     def may_have(self, name: str) -> bool:
         """Whether it has or may have the column."""
-        return fold(name) in self._listed() or any(star.may_have(name) for star in self.stars)
+        return fold(name) in self._index_columns() or any(star.may_have(name) for star in self.stars)
 
     def find(self, name: str) -> SqlValue | None:
         """Return the value of a column; None: no such column. An ambiguous column has no origin."""
-        listed = self._listed().get(fold(name))
+        listed = self._index_columns().get(fold(name))
         if listed is not None:
             return listed
         star, possible = only(self.stars, name)
@@ -220,9 +220,9 @@ class QueryScope:
             rests = [relation.rest for relation in relations if relation.rest is not None]
             if rests:
                 return field_of(rests[0], name) if len(rests) == 1 else None
-        return self._assumed(name)
+        return self._assume(name)
 
-    def _assumed(self, name: str) -> SqlValue | None:
+    def _assume(self, name: str) -> SqlValue | None:
         for scope in self.chain():
             bases = [source.relation.base for source in scope.sources.values()]
             growing = [base for base in bases if base is not None and not base.built]

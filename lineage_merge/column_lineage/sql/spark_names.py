@@ -163,19 +163,19 @@ class _Namer:
             case exp.TryCast():
                 return self._cast(node)
             case exp.And() | exp.Or():
-                return self._connected(node)
+                return self._connect(node)
             case exp.NEQ():
-                return _negated(self._compared("=", node.this, node.expression).text)
+                return _negate(self._compare("=", node.this, node.expression).text)
             case exp.Not():
                 return self._not(node.this)
             case exp.Is(expression=exp.Null()):
                 return self._is_null(node, negated=bool(node.args.get("negate")))
             case exp.In() if node.expressions and not node.args.get("query"):
                 text = f"({self._value(node.this).text} IN ({self._list(node.expressions)}))"
-                return _negated(text) if node.args.get("negate") else _Value(text, "boolean")
+                return _negate(text) if node.args.get("negate") else _Value(text, "boolean")
             case exp.Like():
                 text = f"{self._value(node.this).text} LIKE {self._value(node.expression).text}"
-                return _negated(text) if node.args.get("negate") else _Value(text, "boolean")
+                return _negate(text) if node.args.get("negate") else _Value(text, "boolean")
             case exp.DPipe():
                 return _Value(f"concat({self._list([node.this, node.expression])})", "string")
             case exp.Bracket() if len(node.expressions) == 1:
@@ -199,7 +199,7 @@ class _Namer:
         operator = _OPERATORS.get(type(node))
         if operator is None:
             raise _UnknownNameError
-        return self._compared(operator, node.this, node.expression)
+        return self._compare(operator, node.this, node.expression)
 
     def _list(self, nodes: Iterable[exp.Expr]) -> str:
         return ", ".join(self._value(node).text for node in nodes)
@@ -212,7 +212,7 @@ class _Namer:
 
     # ---- operators
 
-    def _compared(self, operator: str, left_node: exp.Expr, right_node: exp.Expr) -> _Value:
+    def _compare(self, operator: str, left_node: exp.Expr, right_node: exp.Expr) -> _Value:
         left, right = self._value(left_node), self._value(right_node)
         literals = [
             (node, other) for node, other in ((left_node, right), (right_node, left)) if _is_number(node)
@@ -236,7 +236,7 @@ class _Namer:
             kind = "number"
         return _Value(f"({left.text} {operator} {right.text})", kind)
 
-    def _connected(self, node: exp.Expr) -> _Value:
+    def _connect(self, node: exp.Expr) -> _Value:
         """Write a chain of AND or OR, of which Spark makes a balanced tree."""
         parts: list[exp.Expr] = []
         left: exp.Expr = node
@@ -244,12 +244,12 @@ class _Namer:
             parts.append(left.expression)
             left = left.this
         texts = [self._value(part).text for part in (left, *reversed(parts))]
-        return _Value(_balanced("AND" if isinstance(node, exp.And) else "OR", texts), "boolean")
+        return _Value(_balance("AND" if isinstance(node, exp.And) else "OR", texts), "boolean")
 
     def _not(self, node: exp.Expr) -> _Value:
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
             return self._is_null(node, negated=True)
-        return _negated(self._value(node).text)
+        return _negate(self._value(node).text)
 
     def _is_null(self, node: exp.Is, *, negated: bool) -> _Value:
         return _Value(f"({self._value(node.this).text} IS {'NOT ' if negated else ''}NULL)", "boolean")
@@ -272,7 +272,7 @@ class _Namer:
         results = [branch.args["true"] for branch in case.args["ifs"]]
         for branch, result in zip(case.args["ifs"], results, strict=True):
             condition = (
-                self._value(branch.this) if case.this is None else self._compared("=", case.this, branch.this)
+                self._value(branch.this) if case.this is None else self._compare("=", case.this, branch.this)
             )
             value = self._value(result)
             text += f" WHEN {condition.text} THEN {value.text}"
@@ -316,12 +316,12 @@ class _Namer:
             parts.append(f"PARTITION BY {self._list(window.args['partition_by'])}")
         if order is not None:
             parts.append(
-                f"ORDER BY {', '.join(self._ordered(expression) for expression in order.expressions)}"
+                f"ORDER BY {', '.join(self._write_order(expression) for expression in order.expressions)}"
             )
         parts.append(_frame(window, written_name(function)))
         return _Value(f"{value.text} OVER ({' '.join(parts)})", value.kind)
 
-    def _ordered(self, ordered: exp.Expr) -> str:
+    def _write_order(self, ordered: exp.Expr) -> str:
         direction = "DESC" if ordered.args.get("desc") else "ASC"
         nulls = "FIRST" if ordered.args.get("nulls_first") else "LAST"
         return f"{self._value(ordered.this).text} {direction} NULLS {nulls}"
@@ -375,14 +375,14 @@ def _is_number(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and not node.is_string
 
 
-def _balanced(operator: str, texts: list[str]) -> str:
+def _balance(operator: str, texts: list[str]) -> str:
     if len(texts) == 1:
         return texts[0]
     middle = (len(texts) - 1) // 2 + 1
-    return f"({_balanced(operator, texts[:middle])} {operator} {_balanced(operator, texts[middle:])})"
+    return f"({_balance(operator, texts[:middle])} {operator} {_balance(operator, texts[middle:])})"
 
 
-def _negated(text: str) -> _Value:
+def _negate(text: str) -> _Value:
     return _Value(f"(NOT {text})", "boolean")
 
 

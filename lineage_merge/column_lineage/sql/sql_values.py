@@ -45,7 +45,7 @@ def column_value(column: SqlColumn) -> SqlValue:
     return Value(columns=(column,))
 
 
-def merged(values: Iterable[SqlValue]) -> SqlValue:
+def merge_values(values: Iterable[SqlValue]) -> SqlValue:
     """Return a value that is one of several, such as those of a union's branches."""
     alternatives = [value for value in dict.fromkeys(values) if value is not UNTRACED]
     if len(alternatives) == 1:
@@ -53,7 +53,7 @@ def merged(values: Iterable[SqlValue]) -> SqlValue:
     return Value(map(Input, alternatives)) if alternatives else UNTRACED
 
 
-def passed(value: SqlValue, step: Transformation, text: Text) -> SqlValue:
+def pass_on(value: SqlValue, step: Transformation, text: Text) -> SqlValue:
     """Return the result of a function that has the structure of its argument."""
     return Value((Input(value, step),), text=text)
 
@@ -83,17 +83,17 @@ def structure(
     return Value(inputs, built=BuiltValue("struct", parts, True, unlisted, find, closed))
 
 
-def changed(base: SqlValue, fields: Columns) -> SqlValue:
+def change_fields(base: SqlValue, fields: Columns) -> SqlValue:
     """Return a structure of which some fields are set."""
     names = {name.casefold() for name, _ in fields}
-    known = known_fields(base)
+    known = find_fields(base)
     if known is None:
         return structure(fields, others=base, closed=False)
     remaining = [(name, value) for name, value in known.columns if name.casefold() not in names]
     return structure([*remaining, *fields], lambda name: field_of(base, name), closed=known.closed)
 
 
-def known_fields(value: SqlValue) -> KnownFields | None:
+def find_fields(value: SqlValue) -> KnownFields | None:
     """Return the fields of a structure that a query builds, whatever passes it on; None for other values."""
     structures: list[SqlValue] = []
     closed = True
@@ -127,7 +127,7 @@ def known_fields(value: SqlValue) -> KnownFields | None:
     return KnownFields([(part.name, value.part(part)) for part in asked], closed)
 
 
-def passed_columns(value: SqlValue) -> set[SqlColumn]:
+def find_passed_columns(value: SqlValue) -> set[SqlColumn]:
     """Return the columns that a value may be, with their structure."""
     columns: set[SqlColumn] = set()
     seen = {value}
@@ -157,4 +157,4 @@ def merge_columns(columns: Iterable[tuple[str, SqlValue]]) -> Columns:
     for name, value in columns:
         names.setdefault(name.casefold(), name)
         by_name.setdefault(name.casefold(), []).append(value)
-    return [(names[key], merged(values)) for key, values in by_name.items()]
+    return [(names[key], merge_values(values)) for key, values in by_name.items()]

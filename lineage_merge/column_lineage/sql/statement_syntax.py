@@ -58,7 +58,7 @@ _AFTER_QUERY = re.compile(
 )
 
 
-def supported_statement(text: str, dialect: Dialect) -> str:
+def rewrite_statement(text: str, dialect: Dialect) -> str:
     """Return a statement with the first words that the parser knows; any other text as it is."""
     platform = platform_of(dialect)
     if match := _REPLACE_OBJECT.match(text):
@@ -86,7 +86,7 @@ def supported_statement(text: str, dialect: Dialect) -> str:
     return text
 
 
-def parsed_replacement(text: str, dialect: Dialect) -> list[exp.Expr] | None:
+def parse_replacement(text: str, dialect: Dialect) -> list[exp.Expr] | None:
     """Return MySQL's ``REPLACE INTO t ...`` as an INSERT that replaces rows; None for other statements."""
     if platform_of(dialect) not in _MYSQL or not (match := _REPLACE_ROWS.match(text)):
         return None
@@ -96,7 +96,7 @@ def parsed_replacement(text: str, dialect: Dialect) -> list[exp.Expr] | None:
     return trees
 
 
-def reduced_creation(text: str, dialect: Dialect) -> str | None:
+def reduce_creation(text: str, dialect: Dialect) -> str | None:
     """Return a CREATE ... AS with nothing but its kind, name, columns, location and query.
 
     None if the text is no CREATE TABLE or CREATE VIEW with a query.

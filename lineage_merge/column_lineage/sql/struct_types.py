@@ -12,8 +12,8 @@ from lineage_merge.column_lineage.sql.sql_values import (
     SqlColumn,
     SqlValue,
     field_of,
-    known_fields,
-    passed_columns,
+    find_fields,
+    find_passed_columns,
 )
 from lineage_merge.model.elements import FIELD
 
@@ -26,10 +26,10 @@ class StructTypes:
 
     def fields(self, value: SqlValue) -> Columns | None:
         """Return the fields of a structure, or of an array's elements; None: unknown."""
-        known = known_fields(value)
+        known = find_fields(value)
         if known is not None:
             return known.columns if known.closed else None
-        for column in sorted(passed_columns(value)):
+        for column in sorted(find_passed_columns(value)):
             fields = fields_of(self._at(column))
             if fields is not None:
                 return [(name, field_of(value, name)) for name, _ in fields]
@@ -37,8 +37,8 @@ class StructTypes:
 
     def is_structure(self, value: SqlValue) -> bool:
         """Return whether the value itself is known to be a structure, not an array of them."""
-        return known_fields(value) is not None or any(
-            is_structure(self._at(column)) for column in passed_columns(value)
+        return find_fields(value) is not None or any(
+            is_structure(self._at(column)) for column in find_passed_columns(value)
         )
 
     def _at(self, source: SqlColumn) -> str:
@@ -67,7 +67,7 @@ def names_in(kind: exp.Expr) -> list[str] | None:
 
 def type_text(value: SqlValue) -> str:
     """Return the type of a structure that a query builds, `null` for unknown ones; "" for other values."""
-    known = known_fields(value)
+    known = find_fields(value)
     if known is None or not known.closed:
         return ""
     named = ((name, inner) for name, inner in known.columns if "`" not in name)

@@ -13,11 +13,11 @@ from lineage_merge.column_lineage.sql.sql_values import (
     Columns,
     SqlValue,
     Text,
-    changed,
+    change_fields,
     field_of,
-    known_fields,
-    merged,
-    passed,
+    find_fields,
+    merge_values,
+    pass_on,
     structure,
 )
 from lineage_merge.column_lineage.sql.struct_types import StructTypes, fields_of_schema, names_in
@@ -76,13 +76,13 @@ class Structures:
         self._constructors: dict[type[exp.Expr], Callable[[exp.Expr, QueryScope], SqlValue]] = {
             exp.Struct: self._struct,
             exp.StarMap: self._struct,
-            exp.ObjectInsert: self._inserted,
-            exp.FromJson: self._from_json,
+            exp.ObjectInsert: self._insert,
+            exp.FromJson: self._parse_json,
             exp.JSONObject: self._struct,
-            exp.ArraysZip: self._zipped,
+            exp.ArraysZip: self._zip,
             exp.Cast: self._cast,
             exp.TryCast: self._cast,
-            exp.Anonymous: self._constructed,
+            exp.Anonymous: self._construct_by_name,
         }
 
         # The types of nodes that `reads` and `constructs` may accept.
@@ -106,7 +106,7 @@ class Structures:
     def read(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         """Return the value of a node that `reads` accepts."""
         value = self._readers[type(node)](node, scope)
-        if value is UNTRACED or known_fields(value) is not None:
+        if value is UNTRACED or find_fields(value) is not None:
             return value
         read: SqlValue = Value((Input(value),), text=self._values.text(node, scope))
         read.is_reading = True
@@ -131,14 +131,16 @@ class Structures:
         if key is not None and isinstance(base, exp.VarMap | exp.Map):
             values = [value for name, value in _entries(base) if name == key]
             if values:
-                return self._passed(merged(self._values.trace(value, scope) for value in values), node, scope)
+                return self._pass_on(
+                    merge_values(self._values.trace(value, scope) for value in values), node, scope
+                )
         value = self._values.trace(base, scope)
         if key is not None and (self._platform in _PATHS_IN_BRACKETS or self._types.is_structure(value)):
             return field_of(value, key)
         text = self._values.text(node, scope)
-        return merged(
+        return merge_values(
             [
-                self._passed(value, node, scope),
+                self._pass_on(value, node, scope),
                 *(self._values.opaque(part, scope, TRANSFORMATION, text) for part in node.expressions),
             ]
         )
@@ -150,18 +152,18 @@ class Structures:
             if isinstance(step, exp.JSONPathKey) and isinstance(step.this, str):
                 value = field_of(value, step.this)
             elif not isinstance(step, exp.JSONPathRoot):
-                value = self._passed(value, node, scope)
-        return value if isinstance(path, exp.JSONPath) else self._passed(value, node, scope)
+                value = self._pass_on(value, node, scope)
+        return value if isinstance(path, exp.JSONPath) else self._pass_on(value, node, scope)
 
     def _extract(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         value = self._values.trace(node.this, scope)
         key = node.expression
         if isinstance(key, exp.Literal) and key.is_string:
             return field_of(value, key.name)
-        return self._passed(value, node, scope)
+        return self._pass_on(value, node, scope)
 
-    def _passed(self, value: SqlValue, node: exp.Expr, scope: QueryScope) -> SqlValue:
-        return passed(value, TRANSFORMATION, self._values.text(node, scope))
+    def _pass_on(self, value: SqlValue, node: exp.Expr, scope: QueryScope) -> SqlValue:
+        return pass_on(value, TRANSFORMATION, self._values.text(node, scope))
 
     # ---- lambdas
 
@@ -171,7 +173,7 @@ class Structures:
         values = [self._values.trace(part, scope) for part in arguments if not isinstance(part, exp.Lambda)]
         [body, *others] = [part for part in arguments if isinstance(part, exp.Lambda)]
         if roles.result == "reduced":
-            return self._passed(self._reduced(body, others, values, scope), node, scope)
+            return self._pass_on(self._reduce(body, others, values, scope), node, scope)
         variables = [variable.name for variable in body.expressions]
         numbers = [int(number) - 1 for number in roles.variables]
         elements = [values[at] if at < len(values) else UNTRACED for at in numbers]
@@ -180,13 +182,13 @@ class Structures:
         if roles.result in ("selected", "sorted"):
             first = values[0] if values else UNTRACED
             conditions = self._within(bound, lambda: self._values.opaque(body.this, scope, CONDITIONAL, text))
-            return merged([self._passed(first, node, scope), conditions])
+            return merge_values([self._pass_on(first, node, scope), conditions])
         if roles.result == "tested":
             return self._within(bound, lambda: self._values.opaque(body.this, scope, TRANSFORMATION, text))
         result = self._within(bound, lambda: self._values.trace(body.this, scope))
-        return self._passed(result, node, scope)
+        return self._pass_on(result, node, scope)
 
-    def _reduced(
+    def _reduce(
         self, body: exp.Expr, finish: Sequence[exp.Expr], values: list[SqlValue], scope: QueryScope
     ) -> SqlValue:
         variables = [variable.name for variable in body.expressions]
@@ -204,10 +206,10 @@ class Structures:
         text = self._values.text(node, scope)
 
         def read() -> SqlValue:
-            result = self._passed(self._values.trace(node.this, scope), node, scope)
+            result = self._pass_on(self._values.trace(node.this, scope), node, scope)
             if condition is None:
                 return result
-            return merged([result, self._values.opaque(condition, scope, CONDITIONAL, text)])
+            return merge_values([result, self._values.opaque(condition, scope, CONDITIONAL, text)])
 
         return self._within(bound, read)
 
@@ -256,18 +258,18 @@ class Structures:
                 name, value = (part.alias, part.this) if is_alias else (part.this.name, part.expression)
                 fields.append((name, self._values.trace(value, scope)))
             else:
-                fields.append((self._generated_name(part, position, node), self._values.trace(part, scope)))
+                fields.append((self._generate_name(part, position, node), self._values.trace(part, scope)))
         if not rows:
             return structure(fields)
-        known = list(filter(None, map(known_fields, rows)))
+        known = list(filter(None, map(find_fields, rows)))
         listed = [field for row in known for field in row.columns]
         return structure(
             [*listed, *fields],
-            lambda name: merged(field_of(row, name) for row in rows),
+            lambda name: merge_values(field_of(row, name) for row in rows),
             closed=all(row.closed for row in known),
         )
 
-    def _generated_name(self, part: exp.Expr, position: int, node: exp.Expr) -> str:
+    def _generate_name(self, part: exp.Expr, position: int, node: exp.Expr) -> str:
         if self._platform in _NUMBERED:
             return f"f{position}"
         if self._platform in _WITHOUT_NAMES or isinstance(node, exp.Anonymous):
@@ -285,24 +287,24 @@ class Structures:
         source = next((relation for inner in scope.chain() if (relation := inner.named(path))), None)
         return [] if source is None else [source.relation.row()]
 
-    def _inserted(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
+    def _insert(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         base = self._values.trace(node.this, scope)
         key, value = node.args["key"], self._values.trace(node.args["value"], scope)
         if isinstance(key, exp.Literal):
-            return changed(base, [(key.name, value)])
-        return merged([base, value])
+            return change_fields(base, [(key.name, value)])
+        return merge_values([base, value])
 
-    def _from_json(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
+    def _parse_json(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         text = self._values.text(node, scope)
         value = self._values.opaque(node.this, scope, TRANSFORMATION, text)
         fields = fields_of_schema(node.expression.name)
         return value if fields is None else structure([(name, value) for name in fields])
 
-    def _zipped(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
+    def _zip(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         fields: Columns = []
         for position, part in enumerate(node.expressions):
             name = part.name if isinstance(part, exp.Column) else str(position)
-            fields.append((name, self._passed(self._values.trace(part, scope), node, scope)))
+            fields.append((name, self._pass_on(self._values.trace(part, scope), node, scope)))
         return structure(fields)
 
     def _cast(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
@@ -311,7 +313,7 @@ class Structures:
         # `STRUCT<x INT64>(a)`
         is_typed = self._platform == "bigquery" and isinstance(node.this, exp.Struct)
         known = self._types.fields(value)
-        is_built = known_fields(value) is not None
+        is_built = find_fields(value) is not None
         folded = [fold(name) for name in names]
         if (
             known is None
@@ -319,14 +321,14 @@ class Structures:
             or (not is_built and [fold(name) for name, _ in known] == folded)
         ):
             step = Transformation.IDENTITY if is_typed else TRANSFORMATION
-            return passed(value, step, self._values.text(node, scope))
-        values = (inner if is_typed else self._passed(inner, node, scope) for _, inner in known)
+            return pass_on(value, step, self._values.text(node, scope))
+        values = (inner if is_typed else self._pass_on(inner, node, scope) for _, inner in known)
         return structure(list(zip(names, values, strict=True)))
 
-    def _constructed(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
+    def _construct_by_name(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         name = node.name.lower()
         if name in _ZIPS:
-            return self._zipped(node, scope)
+            return self._zip(node, scope)
         if name == "object":
             pairs = zip(node.expressions[::2], node.expressions[1::2], strict=False)
             return structure([(key.name, self._values.trace(value, scope)) for key, value in pairs])
@@ -338,7 +340,7 @@ class Structures:
             for part in fields
             if isinstance(part, exp.PropertyEQ)
         ]
-        return changed(self._values.trace(base, scope), set_fields)
+        return change_fields(self._values.trace(base, scope), set_fields)
 
     # ---- rows of arrays
 

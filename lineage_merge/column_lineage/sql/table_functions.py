@@ -4,7 +4,7 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.scope import NamedColumn, QueryScope, Relation
-from lineage_merge.column_lineage.sql.sql_values import Columns, SqlValue, passed
+from lineage_merge.column_lineage.sql.sql_values import Columns, SqlValue, pass_on
 from lineage_merge.column_lineage.sql.tables import fold
 from lineage_merge.column_lineage.sql.values import Values
 from lineage_merge.column_lineage.transformations import Transformation
@@ -70,7 +70,7 @@ class TableFunctions:
     def _elements(self, body: exp.Expr, scope: QueryScope) -> SqlValue:
         """Return the elements of an array, or any column of another function."""
         if isinstance(body, _PATHS):
-            return passed(self._values.trace(body, scope), TRANSFORMATION, self._values.text(body, scope))
+            return pass_on(self._values.trace(body, scope), TRANSFORMATION, self._values.text(body, scope))
         if _is_generator(body):
             return self._values.trace(body, scope)
         return self._opaque(body, scope)
@@ -86,7 +86,7 @@ class TableFunctions:
         if isinstance(body, exp.Unnest) and len(body.expressions) > 1:
             text = self._values.text(body, scope)
             values = [
-                passed(self._values.trace(part, scope), TRANSFORMATION, text) for part in body.expressions
+                pass_on(self._values.trace(part, scope), TRANSFORMATION, text) for part in body.expressions
             ]
             values += [self._opaque(body, scope)] * (count - len(values))
             return list(zip(names, values, strict=False))

@@ -15,8 +15,8 @@ from lineage_merge.column_lineage.sql.sql_values import (
     SqlValue,
     column_value,
     field_of,
+    find_fields,
     is_same,
-    known_fields,
 )
 
 
@@ -66,7 +66,7 @@ class AllColumns:
         """Whether it certainly has the column."""
         if fold(name) in self.hidden:
             return False
-        if self.structure is not None and (known := known_fields(self.structure)) is not None:
+        if self.structure is not None and (known := find_fields(self.structure)) is not None:
             return known.has(name)
         return self.table is not None and self.table.knows(name)
 

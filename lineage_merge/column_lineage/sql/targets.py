@@ -9,7 +9,7 @@ from lineage_merge.column_lineage.sql.tables import fold, only
 from lineage_merge.column_lineage.value_graph import has_origin
 
 
-def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool) -> tuple[Columns, str]:
+def match_by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool) -> tuple[Columns, str]:
     """Return the columns `names` as INSERT fills them, and a problem ("": none).
 
     After a `*` of unknown columns, the last ones are matched from the end, because a valid statement has as
@@ -32,7 +32,7 @@ def by_position(relation: Relation, names: Sequence[str], *, may_be_fewer: bool)
     return matched, notes.UNKNOWN_STAR
 
 
-def with_partition_columns(relation: Relation, names: Sequence[str]) -> tuple[Relation, Columns]:
+def name_partition_columns(relation: Relation, names: Sequence[str]) -> tuple[Relation, Columns]:
     """Name the last columns of a query like the dynamic partition columns that they fill.
 
     Returns the query's columns, and those of partitions: none if the last columns are not listed.
@@ -46,7 +46,7 @@ def with_partition_columns(relation: Relation, names: Sequence[str]) -> tuple[Re
     return Relation(items, relation.rows, relation.base, relation.rest), columns
 
 
-def by_name(relation: Relation, names: Iterable[str]) -> tuple[Columns, str]:
+def match_by_name(relation: Relation, names: Iterable[str]) -> tuple[Columns, str]:
     """Return the columns under the query's own names; `names` are those that the target certainly has."""
     columns = [(item.name, item.value) for item in relation.known() if item.name]
     known = {fold(name) for name, _ in columns}

@@ -7,7 +7,7 @@ from functools import cached_property
 from sqlglot import Dialect, ErrorLevel, exp
 from sqlglot.errors import ParseError, SqlglotError, TokenError
 
-from lineage_merge.column_lineage.sql.parsing import with_deep_stack
+from lineage_merge.column_lineage.sql.parsing import run_with_deep_stack
 from lineage_merge.column_lineage.sql.tables import fold
 
 _MAX_LENGTH = 1000
@@ -31,7 +31,7 @@ class ExpressionText:
     @cached_property
     def _text(self) -> str:
         try:
-            return with_deep_stack(self._render)
+            return run_with_deep_stack(self._render)
         except Exception:  # noqa: BLE001 - an edge without its text is better than no edge
             return ""
 

@@ -16,8 +16,8 @@ from lineage_merge.column_lineage.sql.sql_values import (
     SqlValue,
     Text,
     field_of,
-    merged,
-    passed,
+    merge_values,
+    pass_on,
 )
 from lineage_merge.column_lineage.sql.struct_types import StructTypes
 from lineage_merge.column_lineage.sql.structures import Structures
@@ -83,7 +83,7 @@ class Values:
         """Return a value of which the expression is an argument, taken as a whole."""
         return Value(self._inputs(expression, scope, step, is_whole=True), text=text)
 
-    def named_columns(self) -> set[SqlColumn]:
+    def find_named_columns(self) -> set[SqlColumn]:
         """Return the columns that all columns named so far are made of."""
         return leaves(self._named_values)
 
@@ -101,18 +101,18 @@ class Values:
 
     def named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> SqlValue:
         """Resolve a dotted name that begins with the parts of `column`."""
-        value = self._named(parts, column, scope)
+        value = self._resolve(parts, column, scope)
         self._named_values[value] = None
         return value
 
-    def _named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> SqlValue:
+    def _resolve(self, parts: list[str], column: exp.Column, scope: QueryScope) -> SqlValue:
         value: SqlValue | None
         if self.bound and fold(parts[0]) in self.bound:
             value, fields = self.bound[fold(parts[0])], parts[1:]
         elif len(parts) == 1:
-            return self._unqualified(column, parts[0], scope)
+            return self._resolve_unqualified(column, parts[0], scope)
         elif (qualified := scope.qualified(parts)) is None:
-            value, fields = self._unqualified(column, parts[0], scope), parts[1:]
+            value, fields = self._resolve_unqualified(column, parts[0], scope), parts[1:]
         else:
             source, name, fields = qualified
             if is_pseudo_column(name, [source.relation], self._platform):
@@ -127,7 +127,7 @@ class Values:
             value = field_of(value, field)
         return value
 
-    def _unqualified(self, column: exp.Column, name: str, scope: QueryScope) -> SqlValue:
+    def _resolve_unqualified(self, column: exp.Column, name: str, scope: QueryScope) -> SqlValue:
         relations = [source.relation for inner in scope.chain() for source in inner.sources.values()]
         if is_pseudo_column(name, relations, self._platform):
             return UNTRACED
@@ -202,9 +202,9 @@ class Values:
         if _is_structure(query):
             return relation.row()
         if query.unnest().args.get("for_") is not None:  # T-SQL: FOR JSON, FOR XML
-            columns = merged(column.value for column in relation.known())
-            return passed(columns, AGGREGATION, self.text(query, scope))
-        return merged(item.value for item in relation.named)
+            columns = merge_values(column.value for column in relation.known())
+            return pass_on(columns, AGGREGATION, self.text(query, scope))
+        return merge_values(item.value for item in relation.named)
 
     def _exists(self, node: exp.Exists, scope: QueryScope) -> SqlValue:
         if not isinstance(node.this, exp.Query):
@@ -221,7 +221,7 @@ class Values:
             sources = [] if source is None else [source]
         else:
             sources = list(scope.sources.values())
-        return merged(item.value for source in sources for item in source.relation.known())
+        return merge_values(item.value for source in sources for item in source.relation.known())
 
     def _parts(
         self, node: exp.Expr, kind: Transformation, scope: QueryScope
@@ -236,7 +236,7 @@ class Values:
         for part, role in parts_of(node, known):
             yield part, compose(kind, role.step), role.passes
         if isinstance(node, exp.Window):
-            for part in _named_windows(node, scope):
+            for part in _find_named_windows(node, scope):
                 yield part, compose(kind, WINDOW), False
 
 
@@ -256,7 +256,7 @@ def _tables(scope: QueryScope) -> frozenset[str]:
     return frozenset(name for inner in scope.chain() for name in inner.sources)
 
 
-def _named_windows(node: exp.Window, scope: QueryScope) -> Iterator[exp.Expr]:
+def _find_named_windows(node: exp.Window, scope: QueryScope) -> Iterator[exp.Expr]:
     """Yield the parts of windows that are defined elsewhere: in the clause WINDOW."""
     waiting, seen = [node], set()
     while waiting:

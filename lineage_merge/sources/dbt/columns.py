@@ -12,7 +12,7 @@ from sqlglot import Dialect, exp
 from lineage_merge.column_lineage.derive import derive_flows, derive_influences
 from lineage_merge.column_lineage.sql.names import PartOfTable, TableNames, part_of_table
 from lineage_merge.column_lineage.sql.notes import MISSING_COLUMNS, UNKNOWN_TABLE
-from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
+from lineage_merge.column_lineage.sql.parsing import parse, run_with_deep_stack
 from lineage_merge.column_lineage.sql.platforms import platform_of
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
@@ -237,7 +237,7 @@ class _Project:
             self._note(node.unique_id, "has no compiled SQL: its columns have no lineage", "")
             return None
         try:
-            return with_deep_stack(lambda: self._relation(node))
+            return run_with_deep_stack(lambda: self._relation(node))
         except _Unreadable as error:
             why = str(error)
         except Exception as error:  # noqa: BLE001 - a parser's own bug costs one model, not the project

@@ -14,7 +14,12 @@ from functools import reduce
 from typing import NamedTuple
 
 from lineage_merge.column_lineage.roles import roles
-from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation, compose, listed
+from lineage_merge.column_lineage.transformations import (
+    InfluenceKind,
+    Transformation,
+    compose,
+    sort_transformations,
+)
 from lineage_merge.model.elements import FIELD, field_path
 from lineage_merge.sources.hive import syntax_tree
 from lineage_merge.sources.hive.query import Edge, Field
@@ -188,7 +193,7 @@ def transformations(edge: Edge) -> Mapping[Field, tuple[Transformation, ...]]:
             taken.setdefault(Field(source.table, path), set()).update(
                 max(step, TRANSFORMATION) for step in reference.steps
             )
-        steps |= {field: listed(kinds) for field, kinds in taken.items()} or {source: unnamed}
+        steps |= {field: sort_transformations(kinds) for field, kinds in taken.items()} or {source: unnamed}
     return steps
 
 
@@ -215,7 +220,9 @@ def _default_steps(
     expression: Sequence[Token], references: Sequence[ColumnReference]
 ) -> tuple[Transformation, ...]:
     """Return how a source is used that the expression does not name."""
-    internal = listed(step for reference in references if reference.is_internal for step in reference.steps)
+    internal = sort_transformations(
+        step for reference in references if reference.is_internal for step in reference.steps
+    )
     if internal:
         return internal
     if any(token.text == "tok_windowspec" for token in expression):

@@ -11,15 +11,15 @@ from sqlglot import Dialect, exp
 
 from lineage_merge.column_lineage.derive import derive_flows, derive_influences
 from lineage_merge.column_lineage.sql.names import part_of_table
-from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
+from lineage_merge.column_lineage.sql.parsing import parse, run_with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.row_changes import (
     Change,
     ChangedColumns,
-    changed_columns,
     changes_of,
+    collect_changes,
+    drop_copies,
     operation_of,
-    without_copies,
 )
 from lineage_merge.column_lineage.sql.scope import NamedColumn, Relation
 from lineage_merge.column_lineage.sql.sql_values import UNTRACED, SqlColumn, column_value
@@ -76,7 +76,7 @@ class StatementLineage:
 def parse_statement(text: str) -> Statement | str:
     """Parse a MERGE, UPDATE or DELETE of Spark; return why it cannot be read otherwise."""
     try:
-        trees = with_deep_stack(lambda: parse(text, Dialect.get_or_raise(_SPARK)))
+        trees = run_with_deep_stack(lambda: parse(text, Dialect.get_or_raise(_SPARK)))
     except Exception as error:  # noqa: BLE001 - a parser's own bug costs one run its columns
         return f"its statement cannot be parsed: {reason(error)}"
     if len(trees) != 1 or operation_of(trees[0]) is None:
@@ -121,7 +121,7 @@ class _Reading:
             changed = self._read(changes)
         problems = [*changed.problems, *self._problems()]
         lineage = StatementLineage(problems=list(dict.fromkeys(problems)))
-        flows = without_copies(derive_flows(changed.columns), _key(self._target.ref))
+        flows = drop_copies(derive_flows(changed.columns), _key(self._target.ref))
         influences = derive_influences(changed.rows)
         lineage.columns = tuple(lineage_elements(flows, influences, job, self._target.ref, self._reference))
         lineage.reads = set(self._extra.values())
@@ -135,9 +135,9 @@ class _Reading:
     def _read(self, changes: Iterable[Change]) -> ChangedColumns:
         self._known, self._notes = {}, {}
         queries = Queries(self._dialect, self._table, self._note)
-        outcomes = with_deep_stack(lambda: [(change, queries.read(change.query)) for change in changes])
+        outcomes = run_with_deep_stack(lambda: [(change, queries.read(change.query)) for change in changes])
         target = self._target
-        return changed_columns(outcomes, target.columns, complete=target.complete)
+        return collect_changes(outcomes, target.columns, complete=target.complete)
 
     def _note(self, what: str, name: str) -> None:
         self._notes.setdefault(what, {})[name] = None

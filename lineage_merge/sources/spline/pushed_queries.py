@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import traverse_scope
 
 from lineage_merge.column_lineage.derive import derive_flows, derive_influences
-from lineage_merge.column_lineage.sql.parsing import parse, with_deep_stack
+from lineage_merge.column_lineage.sql.parsing import parse, run_with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Item, NamedColumn, Relation
 from lineage_merge.column_lineage.sql.sql_values import SqlValue
@@ -84,7 +84,7 @@ class PushedQuery:
             notes.setdefault(what, {})[name] = None
 
         try:
-            relation = with_deep_stack(lambda: Queries(self._dialect, table_of, note).read(self._tree))
+            relation = run_with_deep_stack(lambda: Queries(self._dialect, table_of, note).read(self._tree))
             values = tuple(_values(relation, names))
             flows = tuple(
                 None if value is None else derive_flows([(name, value)])

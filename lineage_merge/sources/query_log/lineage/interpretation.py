@@ -195,7 +195,7 @@ def _with_files(parsed: Parsed, files: tuple[str, ...], warehouse: Warehouse, no
         if problem:
             notes.append(Note("not-joined", parsed.line, problem))
             return replace(parsed, tree=Unread(problem, is_broken=False))
-    return replace(parsed, tree=copying.with_files(copy, files))
+    return replace(parsed, tree=copying.replace_files(copy, files))
 
 
 def _names_columns_after_values(tree: object) -> bool:
