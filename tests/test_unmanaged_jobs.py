@@ -9,7 +9,7 @@ from gremlin_python.statics import long
 from lineage_merge.orchestration.unmanaged_jobs import PendingMerge, Plan, plan
 from lineage_merge.questions.traversal.job_ownership import Owner, owners
 from lineage_merge.sources.airflow_support import ObservedJob
-from lineage_merge.sources.spline.observed_applications import observed_jobs
+from lineage_merge.sources.spline.observed_applications import list_observed_jobs
 from lineage_merge.sources.spline.settings import Arango
 from tests.arango_fixtures import ArangoServer
 from tests.spline_documents import SplineDatabase, time
@@ -79,7 +79,7 @@ def test_collected_jobs_are_deleted_when_a_label_names_their_dag() -> None:
 def seen_of(arango: ArangoServer, spline: SplineDatabase, since: float = 0) -> list[ObservedJob]:
     name = arango.database("spline", spline.collections)
     settings = Arango(arango.url, name, arango.username, password_env="ARANGO_PASSWORD")
-    return observed_jobs(settings, time(since), LABELS)
+    return list_observed_jobs(settings, time(since), LABELS)
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +133,7 @@ def test_jobs_of_spline_0_7_are_seen(arango: ArangoServer, data: Path) -> None:
     name = arango.database("spline", data / "spline_0_7" / "tickit_sales_load")
     settings = Arango(arango.url, name, arango.username, password_env="ARANGO_PASSWORD")
 
-    assert observed_jobs(settings, 0, LABELS) == [ObservedJob("tickit_sales_load", 1_795_252_927_090)]
+    assert list_observed_jobs(settings, 0, LABELS) == [ObservedJob("tickit_sales_load", 1_795_252_927_090)]
 
 
 def test_the_label_of_a_run_or_of_its_plan_counts(arango: ArangoServer) -> None:

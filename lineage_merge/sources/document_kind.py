@@ -96,7 +96,7 @@ def recognize_text(text: str) -> Kind | None:
         try:
             return recognize_document(json.loads(start))
         except (ValueError, RecursionError):
-            if kind := _of_lines(start):
+            if kind := _recognize_lines(start):
                 return kind
     # Of a large document, or of lines of a log.
     for kind in _kinds():
@@ -104,10 +104,10 @@ def recognize_text(text: str) -> Kind | None:
             return kind
     if is_json:
         return None
-    return _of_markup(start) if start[0] == "<" else _CSV if _is_csv(start) else None
+    return _recognize_markup(start) if start[0] == "<" else _CSV if _is_csv(start) else None
 
 
-def _of_lines(text: str) -> Kind | None:
+def _recognize_lines(text: str) -> Kind | None:
     for line in text.split("\n", _MAX_LINES)[:_MAX_LINES]:
         try:
             kind = recognize_document(json.loads(line))
@@ -118,7 +118,7 @@ def _of_lines(text: str) -> Kind | None:
     return None
 
 
-def _of_markup(text: str) -> Kind | None:
+def _recognize_markup(text: str) -> Kind | None:
     beginning = text[:100].lower()
     if re.match(r"<(?:!doctype html|html|head|body|!--)", beginning):
         return _HTML

@@ -27,25 +27,25 @@ def _any_file(_location: str) -> bool:
     return True
 
 
-def _of_lines(_location: str) -> bool:
+def _has_lines(_location: str) -> bool:
     return False
 
 
 def find(
     locations: Iterable[str],
     is_wanted: Callable[[str], bool] = _any_file,
-    is_whole: Callable[[str], bool] = _of_lines,
+    is_whole: Callable[[str], bool] = _has_lines,
 ) -> list[Slice]:
     """List the files at locations (a file, a folder or a prefix each), without duplicates, cut into slices.
 
     `is_wanted` and `is_whole` decide by location whether a file is read, and whether it is read uncut. Raises
     `SourceMissing` for a location without files.
     """
-    files = {file for location in locations for file in _wanted(location, is_wanted)}
+    files = {file for location in locations for file in _list_wanted(location, is_wanted)}
     return [piece for file in sorted(files) for piece in cut(file, whole=is_whole(file.location))]
 
 
-def _wanted(location: str, is_wanted: Callable[[str], bool]) -> list[StoredFile]:
+def _list_wanted(location: str, is_wanted: Callable[[str], bool]) -> list[StoredFile]:
     files = [file for file in find_files(location) if is_wanted(file.location)]
     if not files:
         raise SourceMissing(f"{redact(location)}: no files found")
@@ -81,17 +81,17 @@ def cut(file: StoredFile, *, whole: bool = False) -> Iterator[Slice]:
         yield Slice(file.location, start, min(start + SLICE_BYTES, file.size))
 
 
-def stored_bytes(parts: Iterable[Slice]) -> int:
+def sum_stored_bytes(parts: Iterable[Slice]) -> int:
     """Return the stored size of slices (compressed files: the compressed size)."""
     return sum(part.end - part.start for part in parts)
 
 
 def list_bytes(locations: Iterable[str]) -> int:
     """List the files at locations; return their stored size. Raises `SourceError`."""
-    return stored_bytes(find(locations))
+    return sum_stored_bytes(find(locations))
 
 
-def unpacked_bytes(parts: Iterable[Slice]) -> int:
+def estimate_unpacked_bytes(parts: Iterable[Slice]) -> int:
     """Estimate the uncompressed size of text slices."""
     return sum(StoredFile(part.location, part.end - part.start).text_bytes for part in parts)
 
@@ -161,5 +161,5 @@ def parallel(engine: Engine, parts: list[Slice]) -> Rows[Slice]:
 def tasks(engine: Engine, parts: Iterable[Slice]) -> int:
     """Return the number of partitions for reading slices, and reserve their memory in the engine."""
     slices = list(parts)
-    engine.reserve(unpacked_bytes(slices))
-    return max(engine.parallelism, ceil(stored_bytes(slices) / SLICE_BYTES))
+    engine.reserve(estimate_unpacked_bytes(slices))
+    return max(engine.parallelism, ceil(sum_stored_bytes(slices) / SLICE_BYTES))

@@ -50,7 +50,7 @@ def find_unmatched(patterns: Patterns, names: Rows[Names]) -> list[str]:
     """Return the globs that match none of the names."""
     if not patterns.globs:
         return []
-    matched = set(names.map_partitions(partial(_matched, globs=patterns.globs)).collect())
+    matched = set(names.map_partitions(partial(_match, globs=patterns.globs)).collect())
     return [glob for glob in patterns.globs if glob not in matched]
 
 
@@ -100,7 +100,7 @@ def similar(glob: str, names: Sequence[str]) -> str:
     return f"; did you mean {beginnings[close[0]]}?" if close else ""
 
 
-def _matched(names: Iterable[Names], globs: Sequence[str]) -> Iterator[str]:
+def _match(names: Iterable[Names], globs: Sequence[str]) -> Iterator[str]:
     missing = set(globs)
     seen: set[str] = set()
     for name in chain.from_iterable(names):

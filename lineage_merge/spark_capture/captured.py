@@ -123,10 +123,10 @@ class Captured:
         storage.write_text(file, document.text())
 
     def _require_target(self, before: str) -> None:
-        if any(reference.namespace == "dataframe" for reference in self._referred()):
+        if any(reference.namespace == "dataframe" for reference in self._list_references()):
             raise CaptureError(f"no target: set target= to the dataset that will be written, before {before}")
 
-    def _referred(self) -> list[Reference]:
+    def _list_references(self) -> list[Reference]:
         return [element.target for element in self._elements if hasattr(element, "target")]
 
     # Output formats.

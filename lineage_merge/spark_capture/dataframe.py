@@ -14,7 +14,7 @@ from lineage_merge.naming.spark import application
 from lineage_merge.sources.spline.translator import with_tables
 from lineage_merge.spark_capture.captured import Captured
 from lineage_merge.spark_capture.session import JvmSession
-from lineage_merge.spark_capture.targets import DATAFRAME, WriteTarget, named_target
+from lineage_merge.spark_capture.targets import DATAFRAME, WriteTarget, find_target
 from lineage_merge.spark_capture.write_documents import query_document, write_document
 
 _NOT_CLASSIC = (
@@ -44,7 +44,7 @@ def capture(
     cannot parse; `ConfigError` for an invalid environment or DAG name.
     """
     settings = config or _settings(environment, dag_name)
-    session, plan = _analyzed(df_or_sql)
+    session, plan = _analyze(df_or_sql)
     job = application(name or session.application).job
     document_name = f"capture of {job}"
     write = write_document(session, plan, job, document_name)
@@ -55,7 +55,7 @@ def capture(
             what = f"{plan.getClass().getSimpleName()} is neither a query nor a supported statement"
             raise CaptureError(what)
         placeholder = WriteTarget(table=Reference(DATAFRAME, job), is_view=True)
-        into = named_target(session, target, append) if target else placeholder
+        into = find_target(session, target, append) if target else placeholder
         write = query_document(session, plan, into, job, document_name)
     spline = write.plan
     with_queries, _ = with_tables(spline, document_name)
@@ -67,7 +67,7 @@ def _settings(environment: str, dag_name: str) -> Config:
     return ConfigReader().parse({"dag_name": dag_name, "environment": environment}, needs_source=False)
 
 
-def _analyzed(df_or_sql: Any) -> tuple[JvmSession, Any]:
+def _analyze(df_or_sql: Any) -> tuple[JvmSession, Any]:
     """Return the session, and the analyzed plan of a DataFrame or a statement."""
     if not isinstance(df_or_sql, str):
         if type(df_or_sql).__module__.startswith("pyspark.sql.connect"):

@@ -94,10 +94,14 @@ class Expressions:
     def _one(self, node: PlanNode, children: list[Ref], names: AttributeIds, outer: AttributeIds) -> Ref:
         name = node.name
         if name == "AttributeReference":
-            return self._named(node.fields, names)
+            return self._name_fields(node.fields, names)
         if name == "OuterReference":
             inside = node.fields.get("e") or [{}]
-            return self._named(inside[0], outer) if "exprId" in inside[0] else self.function(name, name, [])
+            return (
+                self._name_fields(inside[0], outer)
+                if "exprId" in inside[0]
+                else self.function(name, name, [])
+            )
         if name == "Literal":
             return self._literal(node)
         if name in _SUBQUERIES:
@@ -125,7 +129,7 @@ class Expressions:
         class_name = node.class_name.removeprefix(_PACKAGE)
         return self.function(class_name, called, children, params=params, **more)
 
-    def _named(self, fields: Json, names: AttributeIds) -> Ref:
+    def _name_fields(self, fields: Json, names: AttributeIds) -> Ref:
         spark_id = expression_id(fields)
         identifier = names.get(spark_id) or f"attr-{spark_id}"
         self._attribute(identifier, fields)

@@ -104,7 +104,7 @@ class _OriginReader:
         names = [redact_sql(column.name) for column in column_lineage(self._plan).columns]
         origins = [self._origin(value) for value in values]
         return Origins(
-            origin if origin.name == name else _renamed(origin, name)
+            origin if origin.name == name else _rename(origin, name)
             for name, origin in zip(names, origins, strict=True)
         )
 
@@ -166,7 +166,7 @@ class _OriginReader:
     def _whole(self, step: _Step, parts: tuple[Origin, ...]) -> Origin:
         if len(step.sources) == 1:
             [source] = step.sources
-            return source if source.name == step.name else _renamed(source, step.name)
+            return source if source.name == step.name else _rename(source, step.name)
         return Origin(step.name, step.expression, "", step.sources or parts)
 
     def _name(self, value: Value[Reference]) -> str:
@@ -186,7 +186,7 @@ class _OriginReader:
         return tuple(origins)
 
 
-def _renamed(origin: Origin, name: str) -> Origin:
+def _rename(origin: Origin, name: str) -> Origin:
     """Return a value under the name that its target has for it."""
     if origin.dataset:
         return Origin(name, origin.name, "", (origin,))

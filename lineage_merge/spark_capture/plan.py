@@ -77,7 +77,7 @@ class PlanDocument:
         """Return the plan below a write with the columns `target`: attributes, as trees of one node each."""
         top = self._read(root, {})
         for attribute in target:
-            self._typed(self._named(attribute, self._renamed[id(root)]), attribute)
+            self._add_type(self._name_fields(attribute, self._renamed[id(root)]), attribute)
         reads = [operation for operation in self._operations if _READS in operation]
         others = [operation for operation in self._operations if _READS not in operation]
         for read in reads:
@@ -177,19 +177,20 @@ class PlanDocument:
         if node.name in _PASSING:
             return below[0]
         if node.name in _LISTING:
-            return [self._named(tree[0], names) for tree in node.fields.get(_LISTING[node.name]) or ()]
+            return [self._name_fields(tree[0], names) for tree in node.fields.get(_LISTING[node.name]) or ()]
         if node.name == "WithCTE":
             return below[-1]
         if node.name == "Window":
             new = [
-                self._named(expression[0], names) for expression in node.fields.get("windowExpressions") or ()
+                self._name_fields(expression[0], names)
+                for expression in node.fields.get("windowExpressions") or ()
             ]
             return [*below[0], *new]
         if node.name == "Join" and singleton(node.fields.get("joinType")) in _ONE_SIDE:
             return below[0]
         if node.name == "Join" and "ExistenceJoin" not in singleton(node.fields.get("joinType")):
             return [attribute for attributes in below for attribute in attributes]
-        return [self._named(attribute, names) for attribute in self._metadata.output(node)]
+        return [self._name_fields(attribute, names) for attribute in self._metadata.output(node)]
 
     def _union(self, node: PlanNode, made: Document) -> list[str]:
         """Add new attributes: Spark continues with those of the first side."""
@@ -198,7 +199,7 @@ class PlanDocument:
             # Their fields are matched by position.
             for child, side in zip(node.children, sides, strict=True):
                 for identifier, attribute in zip(side, self._metadata.output(child), strict=False):
-                    self._typed(identifier, attribute)
+                    self._add_type(identifier, attribute)
         renamed = dict(self._renamed[id(node)])
         output: list[str] = []
         for parts in zip(*sides, strict=False):
@@ -215,7 +216,7 @@ class PlanDocument:
         generator = made["params"].get("generator")
         new = []
         for tree in node.fields.get("generatorOutput") or ():
-            identifier = self._named(tree[0], {})
+            identifier = self._name_fields(tree[0], {})
             if generator and "childRefs" not in self._attributes[identifier]:
                 self._attributes[identifier]["childRefs"] = [generator]
             new.append(identifier)
@@ -233,7 +234,7 @@ class PlanDocument:
             self._attributes[identifier] = {"id": identifier, "name": str(column["name"])}
             called = "union" if references else "unchanged"
             self._attributes[identifier]["childRefs"] = [self._expressions.function("", called, references)]
-            self._typed(identifier, column)
+            self._add_type(identifier, column)
             renamed[expression_id(column)] = identifier
             output.append(identifier)
         self._renamed[id(node)] = renamed
@@ -243,7 +244,7 @@ class PlanDocument:
 
     def _leaf(self, node: PlanNode, made: Document) -> None:
         if node.name == "InMemoryRelation":
-            self._cached(node, made)
+            self._add_cached(node, made)
             return
         attributes = [tree[0] for tree in node.fields.get("output") or ()] or self._metadata.output(node)
         if node.name == "CTERelationRef":
@@ -252,7 +253,7 @@ class PlanDocument:
             self._renamed[id(node)] = {identifier: self._new_id(f"attr-{identifier}") for identifier in ids}
             made["params"] = {"cteId": node.fields.get("cteId")}
         self._outputs[id(node)] = [
-            self._named(attribute, self._renamed[id(node)]) for attribute in attributes
+            self._name_fields(attribute, self._renamed[id(node)]) for attribute in attributes
         ]
         if node.name == "CTERelationRef":
             return
@@ -293,10 +294,10 @@ class PlanDocument:
             what = f"an RDD ({rdd}) whose sources Spark does not report"
             self.problems.append(Problem("not-joined", self._document_name, "LogicalRDD", what))
 
-    def _cached(self, node: PlanNode, made: Document) -> None:
+    def _add_cached(self, node: PlanNode, made: Document) -> None:
         """Add the plan that a cached DataFrame was computed from."""
         attributes = [tree[0] for tree in node.fields.get("output") or ()] or self._metadata.output(node)
-        self._outputs[id(node)] = [self._named(attribute, {}) for attribute in attributes]
+        self._outputs[id(node)] = [self._name_fields(attribute, {}) for attribute in attributes]
         below = self._metadata.cached(node)
         if below is None:
             what = "a cached DataFrame whose sources Spark does not report"
@@ -317,7 +318,7 @@ class PlanDocument:
         self._read(root, around)
         return self._outputs[id(root)]
 
-    def _named(self, fields: Json, names: AttributeIds) -> str:
+    def _name_fields(self, fields: Json, names: AttributeIds) -> str:
         spark_id = expression_id(fields)
         identifier = names.get(spark_id) or f"attr-{spark_id}"
         self._add_attribute(identifier, fields)
@@ -334,7 +335,7 @@ class PlanDocument:
         if "dataType" not in attribute:
             attribute.update(self._expressions.data_type(fields.get("dataType")))
 
-    def _typed(self, identifier: str, fields: Json) -> None:
+    def _add_type(self, identifier: str, fields: Json) -> None:
         self._attributes[identifier].update(self._expressions.data_type(fields.get("dataType")))
 
 

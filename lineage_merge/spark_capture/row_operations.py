@@ -110,26 +110,26 @@ class _Target:
         """Return the operation, without the assignments that only copy, and those of metadata columns."""
         values: defaultdict[str, list[PlanNode]] = defaultdict(list)
         for column, value in assigned:
-            if changed := self._changed(value, (column.casefold(),)):
+            if changed := self._find_changed(value, (column.casefold(),)):
                 values[column.casefold()].append(changed)
         ordered = [values[str(column["name"]).casefold()] for column in self.columns]
         deciding = [condition for condition in conditions if condition.name != "Literal"]
         return RowOperation(mode, self.relation, query, self.columns, ordered, deciding)
 
-    def _changed(self, value: PlanNode, path: tuple[str, ...]) -> PlanNode | None:
+    def _find_changed(self, value: PlanNode, path: tuple[str, ...]) -> PlanNode | None:
         """Return a value without the fields that are copies of the same fields; None if it is a copy."""
         if self._path(value) == path:
             return None
-        inner = _unwrapped(value)
+        inner = _unwrap(value)
         if inner.name == "If" and len(inner.children) == 3 and inner.children[1].name == "Literal":
-            inner = _unwrapped(inner.children[2])  # a structure, null where the old one is null
+            inner = _unwrap(inner.children[2])  # a structure, null where the old one is null
             if self._path(inner) == path:
                 return None
         if inner.name != "CreateNamedStruct" or len(inner.children) % 2:
             return value
         changes: list[PlanNode] = []
         for name, field in zip(inner.children[::2], inner.children[1::2], strict=True):
-            changed = self._changed(field, (*path, str(name.fields.get("value")).casefold()))
+            changed = self._find_changed(field, (*path, str(name.fields.get("value")).casefold()))
             if changed:
                 changes += [name, changed]
         if not changes:
@@ -140,7 +140,7 @@ class _Target:
 
     def _path(self, value: PlanNode) -> tuple[str, ...]:
         """Return the column and the fields of the target that a value is, () if it is something else."""
-        value = _unwrapped(value)
+        value = _unwrap(value)
         if value.name == "GetStructField" and value.fields.get("name"):
             above = self._path(value.children[0])
             return (*above, str(value.fields["name"]).casefold()) if above else ()
@@ -152,12 +152,12 @@ class _Target:
 
 def _null_checked(value: PlanNode) -> PlanNode:
     """Return the value whose null an IF keeps; the expression itself if it is something else."""
-    value = _unwrapped(value)
+    value = _unwrap(value)
     condition = value.children[0] if value.name == "If" else value
     return condition.children[0] if condition.name == "IsNull" else value
 
 
-def _unwrapped(value: PlanNode) -> PlanNode:
+def _unwrap(value: PlanNode) -> PlanNode:
     while len(value.children) == 1 and (value.name in _SAME or _is_plain(value)):
         value = value.children[0]
     return value
@@ -184,9 +184,9 @@ def _rewritten(command: PlanNode) -> RowOperation | None:
         return None
     target = _Target(table)
     if query.name == "MergeRows":
-        return _merged(target, query)
+        return _read_merge(target, query)
     if command.name == "AppendData":  # MERGE with one clause: WHEN NOT MATCHED
-        return target.operation("merge", query.children[0], _listed(query), ())
+        return target.operation("merge", query.children[0], _list_assigned(query), ())
     condition = command.tree("condition")
     is_choice = command.name == "ReplaceData"
     if is_choice and _first(query).get("name") == _OPERATION:
@@ -198,7 +198,7 @@ def _rewritten(command: PlanNode) -> RowOperation | None:
     if query.name == "Filter" or _is_delete(query):
         return target.operation("delete", _below_filters(below), (), [condition] if condition else ())
     conditions = [condition] if condition and below.name != "Filter" else []
-    assigned = _expanded(query) if query.name == "Expand" else _listed(query, is_choice=is_choice)
+    assigned = _list_expanded(query) if query.name == "Expand" else _list_assigned(query, is_choice=is_choice)
     return target.operation("update", below, assigned, conditions)
 
 
@@ -225,16 +225,16 @@ def _is_deleted(name: str, value: Json) -> bool:
     return name == _OPERATION and value.get("value") == _DELETED
 
 
-def _listed(query: PlanNode, *, is_choice: bool = False) -> Iterator[_Assigned]:
+def _list_assigned(query: PlanNode, *, is_choice: bool = False) -> Iterator[_Assigned]:
     """Return the values of a projection; `is_choice`: IF(changed, new, old), as all rows are written."""
     for value in query.trees("projectList"):
-        new = _unwrapped(value)
+        new = _unwrap(value)
         if is_choice and value.name == "Alias" and new.name == "If":
             new = new.children[1]
         yield _Assigned(str(value.fields.get("name")), new)
 
 
-def _expanded(query: PlanNode) -> Iterator[_Assigned]:
+def _list_expanded(query: PlanNode) -> Iterator[_Assigned]:
     """Return the values of an UPDATE as pairs of rows, one to delete and one to insert."""
     names = [str(attribute["name"]) for (attribute, *_) in query.fields.get("output") or ()]
     projections = query.fields.get("projections") or ()
@@ -243,17 +243,17 @@ def _expanded(query: PlanNode) -> Iterator[_Assigned]:
         if _is_deleted(names[0], projection[0][0]):
             continue
         for position, name in enumerate(names):
-            yield _Assigned(name, _projected(query, projection[position], row, position))
+            yield _Assigned(name, _project(query, projection[position], row, position))
 
 
-def _projected(query: PlanNode, tree: list[Json], row: int, position: int) -> PlanNode:
+def _project(query: PlanNode, tree: list[Json], row: int, position: int) -> PlanNode:
     return build_tree(tree, lambda: query.java.projections().apply(row).apply(position))
 
 
 _INSTRUCTIONS = ("matchedInstructions", "notMatchedInstructions", "notMatchedBySourceInstructions")
 
 
-def _merged(target: _Target, rows: PlanNode) -> RowOperation:
+def _read_merge(target: _Target, rows: PlanNode) -> RowOperation:
     """Return a MERGE: each instruction has a condition, and the values of one or of two rows."""
     names = [str(tree[0]["name"]) for tree in rows.fields.get("output") or ()]
     instructions = [instruction for field in _INSTRUCTIONS for instruction in rows.trees(field)]
@@ -303,16 +303,16 @@ def _merge(
 def _assignment(part: PlanNode, target: _Target) -> _Assigned | None:
     """Return the assignment that a part of a clause is; None if it is the condition."""
     if part.name == "Assignment":
-        return _nested(_assigned_path(part.children[0]), part.children[1])
+        return _nest(_find_assigned_path(part.children[0]), part.children[1])
     if part.name == "DeltaMergeAction":
         # The path as text: [address, city].
         path = str(part.fields.get("targetColNameParts")).removeprefix("[").removesuffix("]")
         known = {str(column["name"]).casefold() for column in target.columns}
-        return _nested([path] if path.casefold() in known else path.split(", "), part.children[0])
+        return _nest([path] if path.casefold() in known else path.split(", "), part.children[0])
     return None
 
 
-def _assigned_path(key: PlanNode) -> list[str]:
+def _find_assigned_path(key: PlanNode) -> list[str]:
     """Return the column, and the fields below it, that an assignment sets."""
     path: list[str] = []
     while key.name != "AttributeReference" and key.children:
@@ -322,7 +322,7 @@ def _assigned_path(key: PlanNode) -> list[str]:
     return [str(key.fields.get("name")), *reversed(path)]
 
 
-def _nested(path: list[str], value: PlanNode) -> _Assigned:
+def _nest(path: list[str], value: PlanNode) -> _Assigned:
     """Return the assignment of a field as one of a structure with only this field."""
     for name in reversed(path[1:]):
         literal = PlanNode(f"{_EXPRESSIONS}.Literal", {"value": name, "dataType": "string"})

@@ -50,21 +50,21 @@ def relation_of(node: PlanNode) -> SparkRelation | None:
                 stored = {str(field["name"]) for field in fields}
                 if _class_name(base) == _CHANGE_DATA_FEED:
                     stored.difference_update(DELTA_CHANGE)
-                return _without_pseudo_columns(_version_1(node), node, stored)
+                return _drop_pseudo_columns(_version_1(node), node, stored)
             case "HiveTableRelation":
                 location = node.java.tableMeta().location().toString()
-                return SparkRelation((location,), None, "hive", _of_table(node.fields.get("tableMeta")))
+                return SparkRelation((location,), None, "hive", _describe_table(node.fields.get("tableMeta")))
             case "DataSourceV2Relation" | "DataSourceV2ScanRelation":
                 java = node.java if node.name == "DataSourceV2Relation" else node.java.relation()
                 # `schema` is deprecated, and fails for tables of Spark 4.1 that only have `columns`.
                 stored = {str(column.name()) for column in java.table().columns()}
-                return _without_pseudo_columns(version_2(java), node, stored)
+                return _drop_pseudo_columns(version_2(java), node, stored)
     except (Py4JError, PySparkException):  # PySpark converts exceptions of Java that it knows
         return SparkRelation(problem="Spark does not report what it reads")
     return SparkRelation(problem=f"{node.name} is unknown, and so are its sources")
 
 
-def _without_pseudo_columns(relation: SparkRelation, node: PlanNode, stored: Set[str]) -> SparkRelation:
+def _drop_pseudo_columns(relation: SparkRelation, node: PlanNode, stored: Set[str]) -> SparkRelation:
     """Return the relation with the names of the columns that it has and its source does not store."""
     output = {str(tree[0].get("name")) for tree in node.fields.get("output") or ()}
     pseudo = sorted(output - stored)
@@ -74,7 +74,7 @@ def _without_pseudo_columns(relation: SparkRelation, node: PlanNode, stored: Set
 def _version_1(node: PlanNode) -> SparkRelation:
     base = node.java.relation()
     table = node.fields.get("catalogTable")
-    params = _of_table(table)
+    params = _describe_table(table)
     name = _class_name(base)
     provider = str((table or {}).get("provider") or "")
     if name == "HadoopFsRelation":
@@ -169,7 +169,7 @@ def format_of(named: Any) -> str:
         )
 
 
-def _of_table(table: Json | None) -> dict[str, Any]:
+def _describe_table(table: Json | None) -> dict[str, Any]:
     """Return `params.table` of a read in the agent's form."""
     identifier = (table or {}).get("identifier") or {}
     names = {key: identifier[key] for key in ("catalog", "database", "table") if key in identifier}
@@ -215,7 +215,7 @@ def _files(name: str, rdd: Any) -> list[str] | None:
     """Return the files that an RDD itself reads; None if there are none, or they are unknown."""
     try:
         if name == "FileScanRDD":
-            return _of_partitions(items(rdd.filePartitions()))
+            return _list_folders(items(rdd.filePartitions()))
         if name == "DataSourceRDD":
             return None
         if name == "JDBCRDD":
@@ -228,7 +228,7 @@ def _files(name: str, rdd: Any) -> list[str] | None:
     return [re.sub(r"\\(.)", r"\1", folder) for folder in re.split(r"(?<!\\),", folders)] if folders else None
 
 
-def _of_partitions(partitions: list[Any]) -> list[str]:
+def _list_folders(partitions: list[Any]) -> list[str]:
     """Return the folders of files, without Spark's part file names."""
     folders: dict[str, None] = {}
     for partition in partitions:
@@ -320,7 +320,7 @@ class JvmSession:
         None if no known stream's last batch has its attributes.
         """
         wanted = _output_ids(node)
-        for stream in self._known_streams():
+        for stream in self._list_streams():
             execution = stream.lastExecution()
             if execution is None:  # a stream without a batch yet
                 continue
@@ -336,14 +336,14 @@ class JvmSession:
         if node.name == "StreamingDataSourceV2ScanRelation":  # Spark 4
             return version_2(node.java.relation())
         wanted = _output_ids(node)
-        for stream in self._known_streams():
+        for stream in self._list_streams():
             for leaf in items(stream.analyzedPlan().collectLeaves()):
                 is_source = str(leaf.getClass().getSimpleName()) == "StreamingRelationV2"
                 if is_source and wanted == {expression_id(item) for item in self.attributes(leaf.output())}:
                     return version_2(leaf)
         return SparkRelation(problem="the source of a stream that is no longer known")
 
-    def _known_streams(self) -> list[Any]:
+    def _list_streams(self) -> list[Any]:
         default = self.jvm.org.apache.spark.sql.SparkSession.getDefaultSession()
         # A batch belongs to a clone of the session, which does not know the streams.
         sessions = [self.java, *([default.get()] if default.isDefined() else [])]

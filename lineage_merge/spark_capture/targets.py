@@ -30,7 +30,7 @@ class WriteTarget:
     row_operation: RowOperationMode | None = None
 
 
-def named_target(session: JvmSession, text: str, append: bool) -> WriteTarget:
+def find_target(session: JvmSession, text: str, append: bool) -> WriteTarget:
     """Return the target that a user names: a path, an address, or a table."""
     if "/" in text or ":" in text:
         return WriteTarget(whole_path(session, text), append=append)
@@ -43,7 +43,7 @@ def named_target(session: JvmSession, text: str, append: bool) -> WriteTarget:
     if catalog.tableExists(identifier):
         return table_target(session, catalog.getTableMetadata(identifier), append)
     uri = str(catalog.defaultTablePath(identifier).toString())
-    return WriteTarget(uri, append=append, params=_identified(database, parts[-1]))
+    return WriteTarget(uri, append=append, params=_identify(database, parts[-1]))
 
 
 def table_target(session: JvmSession, table: Any, append: bool) -> WriteTarget:
@@ -58,7 +58,7 @@ def table_target(session: JvmSession, table: Any, append: bool) -> WriteTarget:
     provider = table.provider()
     data_format = str(provider.get()).lower() if provider.isDefined() else ""
     return WriteTarget(
-        str(path.toString()), append=append, data_format=data_format, params=_identified(of, name)
+        str(path.toString()), append=append, data_format=data_format, params=_identify(of, name)
     )
 
 
@@ -76,7 +76,7 @@ def view_target(
     return WriteTarget(table=Reference(SESSION_CATALOG, f"{of}.{name}"), is_view=True, columns=columns)
 
 
-def _identified(database: str, table: str) -> dict[str, Any]:
+def _identify(database: str, table: str) -> dict[str, Any]:
     return {"table": {"identifier": {"database": database, "table": table}}}
 
 

@@ -29,14 +29,14 @@ class Written:
     target: WriteTarget
 
 
-def written(session: JvmSession, plan: Any) -> Written | None:
+def read_write(session: JvmSession, plan: Any) -> Written | None:
     """Return what a command or a micro-batch of a stream writes; None for other plans.
 
     Raises `CaptureError` for a supported command whose target is unknown, and for a stream as a whole.
     """
     name = str(plan.getClass().getSimpleName())
     if name == "CommandResult":  # the DataFrame of an executed command
-        return written(session, plan.commandLogicalPlan())
+        return read_write(session, plan.commandLogicalPlan())
     if name in ROW_COMMANDS or (name == "AppendData" and _is_merge(plan)):
         return _rows(session, plan)
     if name in _MICRO_BATCHES:
@@ -48,13 +48,13 @@ def written(session: JvmSession, plan: Any) -> Written | None:
     write = known(session, plan) if known else None
     if write is None:
         return None
-    rows = written_rows(session, *write)
+    rows = describe_write(session, *write)
     if known is _version_2:
         _remove_plain_casts(rows.query)
     return rows
 
 
-def written_rows(session: JvmSession, query: Any, target: WriteTarget) -> Written:
+def describe_write(session: JvmSession, query: Any, target: WriteTarget) -> Written:
     """Return the write of a query's rows. Raises `CaptureError` for a stream."""
     if query.isStreaming():
         raise CaptureError("capture does not support streams")
@@ -102,7 +102,7 @@ def _rows(session: JvmSession, plan: Any) -> Written | None:
     relation = relation_of(operation.relation)
     if relation is None or relation.problem:
         raise CaptureError(f"{command.name}: unknown target")
-    target = replace(_of_relation(relation, append=False), row_operation=operation.mode)
+    target = replace(_find_target_by_relation(relation, append=False), row_operation=operation.mode)
     return Written(operation.tree, operation.columns, target)
 
 
@@ -160,7 +160,7 @@ def _version_2(session: JvmSession, plan: Any) -> Write | None:
     if _stores_nothing(plan.table().table()):
         return None
     append = str(plan.getClass().getSimpleName()) == "AppendData"
-    return plan.query(), _of_relation(table_of_version_2(plan.table()), append)
+    return plan.query(), _find_target_by_relation(table_of_version_2(plan.table()), append)
 
 
 def _version_2_as_select(session: JvmSession, plan: Any) -> Write:
@@ -183,13 +183,13 @@ def _location(catalog: Any, identifier: Any) -> str:
     return str(location or "")
 
 
-def _saved(session: JvmSession, plan: Any) -> Write:
+def _read_save(session: JvmSession, plan: Any) -> Write:
     """Return what a DataFrame's `save` writes to a data source of version 1, such as Delta or JDBC."""
     append = str(plan.mode().name()) == "Append"
-    return plan.query(), _of_options(session, plan.dataSource(), plan.options(), append)
+    return plan.query(), _find_target_by_options(session, plan.dataSource(), plan.options(), append)
 
 
-def _of_options(session: JvmSession, source: Any, options: Any, append: bool) -> WriteTarget:
+def _find_target_by_options(session: JvmSession, source: Any, options: Any, append: bool) -> WriteTarget:
     """Return the target that the options of a data source name."""
     given = {str(pair._1()).lower(): str(pair._2()) for pair in items(options.toSeq())}
     data_format = format_of(source)
@@ -207,27 +207,27 @@ def _micro_batch(session: JvmSession, plan: Any) -> Write | None:
     append = str(plan.outputMode().toString()) == "Append"
     if plan.catalogTable().isDefined():
         return plan.query(), table_target(session, plan.catalogTable().get(), append)
-    return _stored(session, plan, plan.sink(), append)
+    return _read_stored(session, plan, plan.sink(), append)
 
 
 def _micro_batch_2(session: JvmSession, plan: Any) -> Write | None:
     append = str(plan.outputMode().toString()) == "Append"
     if plan.relation().isDefined():
-        return plan.query(), _of_relation(table_of_version_2(plan.relation().get()), append)
-    return _stored(session, plan, plan.table(), append)
+        return plan.query(), _find_target_by_relation(table_of_version_2(plan.relation().get()), append)
+    return _read_stored(session, plan, plan.table(), append)
 
 
-def _stored(session: JvmSession, plan: Any, sink: Any, append: bool) -> Write | None:
+def _read_stored(session: JvmSession, plan: Any, sink: Any, append: bool) -> Write | None:
     if _stores_nothing(sink):
         return None
-    return plan.query(), _of_options(session, sink, plan.writeOptions(), append)
+    return plan.query(), _find_target_by_options(session, sink, plan.writeOptions(), append)
 
 
 def _stores_nothing(sink: Any) -> bool:
     return str(sink.getClass().getSimpleName()) in _SINKS_WITHOUT_STORAGE
 
 
-def _of_relation(table: SparkRelation, append: bool) -> WriteTarget:
+def _find_target_by_relation(table: SparkRelation, append: bool) -> WriteTarget:
     uri = "".join(table.uris[:1])
     if not uri and table.table is None:
         raise CaptureError(f"a write to {table.data_format}: unknown target")
@@ -247,7 +247,7 @@ _COMMANDS: Mapping[str, Callable[[JvmSession, Any], Write | None]] = {
     "AppendData": _version_2,
     "OverwriteByExpression": _version_2,
     "OverwritePartitionsDynamic": _version_2,
-    "SaveIntoDataSourceCommand": _saved,
+    "SaveIntoDataSourceCommand": _read_save,
     "CreateHoodieTableAsSelectCommand": _into("table"),
     "InsertIntoHoodieTableCommand": _relation,
     "CreateTableAsSelect": _version_2_as_select,

@@ -12,7 +12,7 @@ from lineage_merge.sources.spline.translator import translate
 from lineage_merge.spark_capture.plan import PlanDocument
 from lineage_merge.spark_capture.session import JvmSession
 from lineage_merge.spark_capture.targets import WriteTarget
-from lineage_merge.spark_capture.write_commands import Written, written, written_rows
+from lineage_merge.spark_capture.write_commands import Written, describe_write, read_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def write_document(
     `CaptureError` for a stream, and for a write whose target Spark does not report; `SourceError` if Spark
     cannot serialize the plan.
     """
-    write = written(session, plan)
+    write = read_write(session, plan)
     return _document(session, write, job, document_name, plan_id) if write else None
 
 
@@ -78,7 +78,7 @@ def query_document(
     session: JvmSession, query: Any, target: WriteTarget, job: str, document_name: str
 ) -> WriteDocument:
     """Return the document of a write of the rows of a query; parameters as in `write_document`."""
-    return _document(session, written_rows(session, query, target), job, document_name, "capture")
+    return _document(session, describe_write(session, query, target), job, document_name, "capture")
 
 
 def _document(

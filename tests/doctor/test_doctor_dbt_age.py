@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from lineage_merge.sources.dbt.doctor import outdated_reason
+from lineage_merge.sources.dbt.doctor import explain_outdated
 from lineage_merge.sources.dbt.nodes import Manifest
 from lineage_merge.sources.dbt.run_results import NodeRun, RunResults
 
@@ -17,7 +17,7 @@ def reason(*runs: RunResults, location: str = S3, age: int = DAY, left_out: Sequ
     manifest = Manifest(
         "shop", "1.10", MADE, "redshift", {}, dict.fromkeys(left_out, "is disabled"), invocation_id="own"
     )
-    return outdated_reason(location, manifest, runs, MADE + age)
+    return explain_outdated(location, manifest, runs, MADE + age)
 
 
 def results(hours: int, invocation: str = "other", *models: str) -> RunResults:

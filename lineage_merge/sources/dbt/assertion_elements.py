@@ -28,9 +28,9 @@ def assertion_elements(
     runs = _newest(results)
     without_dataset = 0
     for test in manifest.tests:
-        checked = checked_by(manifest, references, test)
+        checked = find_checked(manifest, references, test)
         without_dataset += not checked
-        properties = _of_test(manifest, test, runs.get(test.unique_id))
+        properties = _describe_test(manifest, test, runs.get(test.unique_id))
         at = int(properties.get("last_run_at") or manifest.generated_at)
         sets = {"tags": test.tags, "owners": test.owners}
         job = jobs.key(test.unique_id)
@@ -48,14 +48,16 @@ def assertion_elements(
     for unique_id, node in manifest.nodes.items():
         run = freshness.runs.get(unique_id)
         if node.kind == "source" and (node.freshness.is_checked or run):
-            properties = _of_source(manifest, node, run, freshness.invocation_id)
+            properties = _describe_source(manifest, node, run, freshness.invocation_id)
             at = run.at if run else manifest.generated_at
             yield Assertion(
                 jobs.key(unique_id), references[unique_id], key=FRESHNESS, at=at, properties=properties
             )
 
 
-def checked_by(manifest: Manifest, references: Mapping[str, Reference], test: DeclaredTest) -> dict[str, str]:
+def find_checked(
+    manifest: Manifest, references: Mapping[str, Reference], test: DeclaredTest
+) -> dict[str, str]:
     """Return the datasets that a test checks by unique id, each with the column ("": the whole dataset).
 
     A test of an ephemeral model reads, and so checks, the datasets behind the model.
@@ -98,7 +100,7 @@ def _newest(results: Sequence[RunResults]) -> dict[str, _Run]:
     return latest
 
 
-def _of_test(manifest: Manifest, test: DeclaredTest, newest: _Run | None) -> dict[str, Scalar]:
+def _describe_test(manifest: Manifest, test: DeclaredTest, newest: _Run | None) -> dict[str, Scalar]:
     known: dict[str, Scalar | None] = {
         "name": test.name,
         "assertion_type": test.type,
@@ -106,7 +108,7 @@ def _of_test(manifest: Manifest, test: DeclaredTest, newest: _Run | None) -> dic
         "severity": test.severity,
         "description": test.description,
         "file_path": test.file_path,
-        **_of_project(manifest),
+        **_describe_project(manifest),
     }
     if newest is not None:
         known |= {
@@ -116,10 +118,10 @@ def _of_test(manifest: Manifest, test: DeclaredTest, newest: _Run | None) -> dic
             "duration_ms": newest.run.duration_ms,
             "failures": newest.run.failures,
         }
-    return _known(known)
+    return _drop_unknown(known)
 
 
-def _of_source(
+def _describe_source(
     manifest: Manifest, node: Node, run: FreshnessRun | None, invocation_id: str
 ) -> dict[str, Scalar]:
     limits = node.freshness
@@ -133,7 +135,7 @@ def _of_source(
         "severity": _severity(limits),
         "warn_after_ms": limits.warn_after_ms,
         "error_after_ms": limits.error_after_ms,
-        **_of_project(manifest),
+        **_describe_project(manifest),
     }
     if run is not None:
         known |= {
@@ -143,7 +145,7 @@ def _of_source(
             "duration_ms": run.duration_ms,
             "max_loaded_at": run.max_loaded_at,
         }
-    return _known(known)
+    return _drop_unknown(known)
 
 
 def _severity(limits: Freshness) -> str:
@@ -152,9 +154,9 @@ def _severity(limits: Freshness) -> str:
     return "warn" if limits.warn_after_ms is not None else ""
 
 
-def _of_project(manifest: Manifest) -> dict[str, Scalar | None]:
+def _describe_project(manifest: Manifest) -> dict[str, Scalar | None]:
     return {"project": manifest.project, "described_at": manifest.generated_at or None}
 
 
-def _known(properties: Mapping[str, Scalar | None]) -> dict[str, Scalar]:
+def _drop_unknown(properties: Mapping[str, Scalar | None]) -> dict[str, Scalar]:
     return {name: value for name, value in properties.items() if value is not None and value != ""}

@@ -68,7 +68,7 @@ def read_catalog(location: str, text: str) -> tuple[CatalogFile, list[Problem]]:
     return CatalogFile(catalog, invocation or "", artefact.moment(made)), problems
 
 
-def outdated_entries(manifest: Manifest, catalog: CatalogFile) -> frozenset[str]:
+def find_outdated_entries(manifest: Manifest, catalog: CatalogFile) -> frozenset[str]:
     """Return the models whose SQL may be newer than a catalog that is older than its manifest.
 
     Only of materializations that replace the relation: others keep columns that their SQL no longer has.

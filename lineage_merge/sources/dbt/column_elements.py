@@ -71,7 +71,7 @@ def column_elements(
         known = {**references, **only_in_sql}
         for ref in only_in_sql.values():
             yield Dataset(ref, _READ, "table" if ref.namespace else None)
-        yield from _undeclared(manifest, node, columns, known, job, location)
+        yield from _read_undeclared(manifest, node, columns, known, job, location)
         yield from lineage_elements(columns.flows, columns.influences, job, target, known.__getitem__)
 
 
@@ -87,7 +87,7 @@ def _partial(manifest: Manifest, lineage: Mapping[str, ColumnLineage], location:
         yield Problem("notice", location, "compiled_code", why)
 
 
-def _undeclared(
+def _read_undeclared(
     manifest: Manifest,
     node: Node,
     lineage: ColumnLineage,

@@ -256,7 +256,7 @@ class _Project:
             lambda table: self._unknown(table, node),
             type_of=self._type_of,
         )
-        self._named[node.unique_id] = self._found_in(queries[0], node)
+        self._named[node.unique_id] = self._find_named(queries[0], node)
         return reader.read(queries[0])
 
     def _queries(self, node: Node) -> list[exp.Expr]:
@@ -268,7 +268,7 @@ class _Project:
             if isinstance(part, exp.Query | exp.Pivot | exp.Values)
         ]
 
-    def _found_in(self, query: exp.Expr, node: Node) -> frozenset[str]:
+    def _find_named(self, query: exp.Expr, node: Node) -> frozenset[str]:
         """Return the datasets of the manifest that the query names."""
         ctes = {fold(cte.alias) for cte in query.find_all(exp.CTE)}
         tables = (
@@ -352,7 +352,7 @@ class _Project:
         if self._names.candidates(table) and self._complete_name(table) is None:
             return None  # several
         written = ".".join(part.name for part in table.parts)
-        deferred = self._deferred(table, node)
+        deferred = self._find_deferred(table, node)
         if deferred is not None:
             expected = relation_name(self._nodes[deferred])
             self._deferrals.setdefault(node.unique_id, {})[written] = expected
@@ -365,7 +365,7 @@ class _Project:
         self._add_read(node, known.key, rows=rows)
         return self._undeclared[known.key][1]
 
-    def _deferred(self, table: exp.Table, node: Node) -> str | None:
+    def _find_deferred(self, table: exp.Table, node: Node) -> str | None:
         """Return the node that the SQL should name but does not, with a relation of the same table name."""
         last = self._names.parts(table)[-1:]
         candidates = [id_ for id_ in self._missing(node) if self._names.whole(id_)[-1:] == last]
@@ -460,7 +460,7 @@ class _Project:
         missing = self._missing(self._nodes[unique_id]) if undeclared else ()
         return ColumnLineage(
             tuple(self._columns(table)),
-            tuple(self._described_fields(unique_id)),
+            tuple(self._describe_fields(unique_id)),
             tuple(flow for flow in derive_flows(made) if flow.source != unique_id),
             tuple(influence for influence in derive_influences(table.rows) if influence.source != unique_id),
             problems,
@@ -513,7 +513,7 @@ class _Project:
                 position=at if table.unique_id in self._closed else position,
             )
 
-    def _described_fields(self, unique_id: str) -> Iterator[Column]:
+    def _describe_fields(self, unique_id: str) -> Iterator[Column]:
         """Yield the fields that the project or the warehouse describes."""
         declared = [column for column in self._nodes[unique_id].code.columns if FIELD in column.name]
         listed = {

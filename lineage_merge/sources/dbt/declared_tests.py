@@ -101,11 +101,11 @@ def _data_tests(document: Mapping[str, Any]) -> Iterator[DeclaredTest]:
             unique_id,
             as_text(entry.get("name")) or unique_id,
             _type(details),
-            _checked(entry, arguments, parents, document) if details else tuple(parents),
+            _find_checked(entry, arguments, parents, document) if details else tuple(parents),
             column,
             (other, field) if other and field else None,
             severity if severity in ("error", "warn") else "",
-            *_described(entry),
+            *_describe(entry),
         )
 
 
@@ -116,10 +116,10 @@ def _unit_tests(document: Mapping[str, Any]) -> Iterator[DeclaredTest]:
         tested = entry.get("tested_node_unique_id")
         checks = [tested] if isinstance(tested, str) else _parents(entry)[:1]
         name = as_text(entry.get("name")) or unique_id
-        yield DeclaredTest(unique_id, name, UNIT_TEST, tuple(checks), "", None, "error", *_described(entry))
+        yield DeclaredTest(unique_id, name, UNIT_TEST, tuple(checks), "", None, "error", *_describe(entry))
 
 
-def _described(entry: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
+def _describe(entry: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
     metas = (as_mapping(entry.get("meta")), as_mapping(as_mapping(entry.get("config")).get("meta")))
     path = as_text(entry.get("original_file_path"))
     return as_text(entry.get("description")), path, tags_of(entry), owners_in_meta(metas)
@@ -130,7 +130,7 @@ def _type(details: Mapping[str, Any]) -> str:
     return f"{package}.{name}" if package and name else name or CUSTOM_SQL
 
 
-def _checked(
+def _find_checked(
     entry: Mapping[str, Any], arguments: Mapping[str, Any], parents: list[str], document: Mapping[str, Any]
 ) -> tuple[str, ...]:
     """Return the node that a generic test checks; all its inputs if that is unknown."""

@@ -64,7 +64,7 @@ def _manifest(project: DbtProject, key: str) -> Iterator[Diagnosis]:
         yield warning(MANIFEST, message, "run dbt parse; a run skips invalid entries")
     else:
         yield ok(MANIFEST, message)
-    reason = outdated_reason(location, manifest, list(_runs(project)), int(time.time() * 1000))
+    reason = explain_outdated(location, manifest, list(_runs(project)), int(time.time() * 1000))
     if reason:
         yield warning(MANIFEST, f"{redact(location)}: {reason}", _UPLOAD)
 
@@ -75,7 +75,7 @@ def _runs(project: DbtProject) -> Iterator[RunResults]:
             yield read_run_results(file, artefact.read(file, "run results file"))[0]
 
 
-def outdated_reason(location: str, manifest: Manifest, runs: Iterable[RunResults], now: int) -> str:
+def explain_outdated(location: str, manifest: Manifest, runs: Iterable[RunResults], now: int) -> str:
     """Return why no task seems to upload a manifest; "" if one may. `now`: in ms since 1970.
 
     A run of dbt writes its manifest before its results, so that a manifest that is uploaded after each run is

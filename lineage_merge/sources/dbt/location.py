@@ -67,13 +67,13 @@ def _athena(config: Settings, names: tuple[str, str, str]) -> str:
         "schema_table": f"{schema}/{table}",
         "schema_table_unique": f"{schema}/{table}",
     }.get(str(config.get("s3_data_naming")))
-    return f"{_without_slash(root)}/{below}" if root and below else ""
+    return f"{_strip_slash(root)}/{below}" if root and below else ""
 
 
 def _below_root(config: Settings, names: tuple[str, str, str]) -> str:
     root = config.get("location_root")
     parts = names if config.get("include_full_name_in_path") is True else names[-1:]
-    return "/".join([_without_slash(root), *(part for part in parts if part)]) if root else ""
+    return "/".join([_strip_slash(root), *(part for part in parts if part)]) if root else ""
 
 
 def _glue(config: Settings, _: tuple[str, str, str]) -> str:
@@ -91,7 +91,7 @@ def _duckdb(config: Settings, _: tuple[str, str, str]) -> str:
     return str(config.get("location") or "") if config.get("materialized") == "external" else ""
 
 
-def _without_slash(root: object) -> str:
+def _strip_slash(root: object) -> str:
     return str(root).rstrip("/")
 
 

@@ -134,7 +134,7 @@ def check_project(settings: DbtProject, manifest: Manifest) -> None:
 
 def parse_manifest(location: str, text: str, *, with_columns: bool = False) -> dict[str, Any]:
     """Parse a manifest to the fields that are read. Raises `DocumentError` for other text."""
-    keep = _with_columns_too if with_columns else _only_what_is_read
+    keep = _include_columns if with_columns else _only_what_is_read
     return artefact.parse(location, text, "manifest", keep)
 
 
@@ -146,7 +146,7 @@ def _only_what_is_read(entry: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
-def _with_columns_too(entry: dict[str, Any]) -> dict[str, Any]:
+def _include_columns(entry: dict[str, Any]) -> dict[str, Any]:
     if isinstance(entry.get("unique_id"), str) and isinstance(entry.get("resource_type"), str):
         read = _READ | _READ_FOR_COLUMNS
         if entry["resource_type"] in _WITH_CODE:

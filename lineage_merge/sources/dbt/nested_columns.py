@@ -32,14 +32,14 @@ def with_field_paths(manifest: Manifest, catalog: Catalog) -> tuple[Manifest, Ca
         for unique_id, columns in catalog.items()
     }
     changed = {
-        unique_id: _with_columns(manifest.nodes[unique_id], names)
+        unique_id: _replace_columns(manifest.nodes[unique_id], names)
         for unique_id, names in listed.items()
         if names and unique_id in manifest.nodes
     }
     return (replace(manifest, nodes={**manifest.nodes, **changed}) if changed else manifest), catalog
 
 
-def _with_columns(node: Node, listed: Container[str]) -> Node:
+def _replace_columns(node: Node, listed: Container[str]) -> Node:
     columns = (
         column._replace(name=dot_path(column.name))
         if FIELD in column.name and dot_path(column.name).casefold() in listed

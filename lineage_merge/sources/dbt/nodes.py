@@ -156,7 +156,7 @@ _SNAPSHOT_COLUMNS = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_vali
 def nodes_of(document: Mapping[str, Any], adapter: str) -> tuple[dict[str, Node], dict[str, str]]:
     """Return the nodes of a validated manifest, and why others are missing, by unique id."""
     entries: dict[str, tuple[str, Kind, Mapping[str, Any]]] = {}
-    left_out = dict.fromkeys(_disabled(document.get("disabled")), "is disabled")
+    left_out = dict.fromkeys(_list_disabled(document.get("disabled")), "is disabled")
     for section, kind_of_section in SECTIONS.items():
         for unique_id, entry in (document.get(section) or {}).items():
             kind = kind_of_section or entry["resource_type"]
@@ -168,8 +168,8 @@ def nodes_of(document: Mapping[str, Any], adapter: str) -> tuple[dict[str, Node]
             else:
                 entries[unique_id] = (section, cast("Kind", kind), entry)
     # The two maps repeat `depends_on`: they are used if it is empty.
-    stated = {unique_id: _stated_parents(entry) for unique_id, (_, _, entry) in entries.items()}
-    mapped = _mapped_parents(document, {unique_id for unique_id, parents in stated.items() if not parents})
+    stated = {unique_id: _list_stated_parents(entry) for unique_id, (_, _, entry) in entries.items()}
+    mapped = _map_parents(document, {unique_id for unique_id, parents in stated.items() if not parents})
     groups = owners_of_groups(document)
     nodes: dict[str, Node] = {}
     for unique_id, (section, kind, entry) in entries.items():
@@ -271,11 +271,11 @@ def _snapshot_columns(config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(names.get(name) or name for name in added)
 
 
-def _stated_parents(entry: Mapping[str, Any]) -> list[str]:
+def _list_stated_parents(entry: Mapping[str, Any]) -> list[str]:
     return (entry.get("depends_on") or {}).get("nodes") or []
 
 
-def _mapped_parents(document: Mapping[str, Any], wanted: set[str]) -> dict[str, list[str]]:
+def _map_parents(document: Mapping[str, Any], wanted: set[str]) -> dict[str, list[str]]:
     parent_map, child_map = (document.get(name) or {} for name in MAPS)
     mapped_parents = {unique_id: list(parent_map.get(unique_id) or ()) for unique_id in wanted}
     for parent, children in child_map.items():
@@ -289,7 +289,7 @@ def _has_data(unique_id: str) -> bool:
     return unique_id.partition(".")[0] not in _WITHOUT_DATA
 
 
-def _disabled(section: Any) -> list[str]:
+def _list_disabled(section: Any) -> list[str]:
     # Not validated by the schema: a malformed entry here does not affect the graph.
     if isinstance(section, dict):
         return list(section)

@@ -11,8 +11,8 @@ from lineage_merge.model.elements import Count, Element, Problem, Reference
 from lineage_merge.model.errors import SourceMissing
 from lineage_merge.model.records import Record
 from lineage_merge.sources.dbt import artefact
-from lineage_merge.sources.dbt.assertion_elements import assertion_elements, checked_by
-from lineage_merge.sources.dbt.catalog import CatalogFile, outdated_entries, read_catalog
+from lineage_merge.sources.dbt.assertion_elements import assertion_elements, find_checked
+from lineage_merge.sources.dbt.catalog import CatalogFile, find_outdated_entries, read_catalog
 from lineage_merge.sources.dbt.jobs import Jobs, ModelJob
 from lineage_merge.sources.dbt.manifest import check_project, read_manifest
 from lineage_merge.sources.dbt.nested_columns import with_field_paths
@@ -61,7 +61,7 @@ def elements(project: DbtProject, by_relation: bool = False) -> Iterator[Element
         yield from last_runs(manifest, result, jobs)
     freshness = yield from _freshness(project)
     if by_relation:
-        jobs = replace(jobs, relations={**jobs.relations, **_checked(manifest, references)})
+        jobs = replace(jobs, relations={**jobs.relations, **_find_checked(manifest, references)})
     yield from assertion_elements(manifest, references, results, freshness, jobs, project.manifest)
     if lineage:
         from lineage_merge.sources.dbt.column_elements import column_elements
@@ -79,9 +79,9 @@ def _relations(manifest: Manifest, namespace: str) -> dict[str, str]:
     }
 
 
-def _checked(manifest: Manifest, references: Mapping[str, Reference]) -> dict[str, str]:
+def _find_checked(manifest: Manifest, references: Mapping[str, Reference]) -> dict[str, str]:
     """Return what each test, and the freshness check of each source, is about, by unique id."""
-    checks = {test.unique_id: [*checked_by(manifest, references, test)] for test in manifest.tests}
+    checks = {test.unique_id: [*find_checked(manifest, references, test)] for test in manifest.tests}
     checks |= {node.unique_id: [node.unique_id] for node in manifest.nodes.values() if node.kind == "source"}
     checked_datasets = {
         unique_id: sorted(references[parent] for parent in checked if parent in references)
@@ -149,7 +149,7 @@ def _lineage(
         why = "columns are not read: sqlglot is not installed (install lineage-merge[columns])"
         yield Problem("notice", project.manifest, "", why)
         return {}
-    return column_lineage(manifest, catalog.tables, outdated_entries(manifest, catalog))
+    return column_lineage(manifest, catalog.tables, find_outdated_entries(manifest, catalog))
 
 
 class _Relation(NamedTuple):
@@ -216,10 +216,10 @@ def _disagreeing(_key: tuple[str, str], built: Iterable[_Relation]) -> list[int]
 
 def size(projects: Sequence[DbtProject]) -> int:
     """Return the stored bytes of all manifests and other artifacts. Raises `SourceError`."""
-    return sum(map(_of_project, projects))
+    return sum(map(_measure_project, projects))
 
 
-def _of_project(project: DbtProject) -> int:
+def _measure_project(project: DbtProject) -> int:
     size = artefact.size(project.manifest, "manifest")
     for file, what in project.side_files:
         with suppress(SourceMissing):  # reported later, and not an error

@@ -35,7 +35,7 @@ def names_of(adapter: str, relation_name: str, names: tuple[str, str, str]) -> t
     if agrees and not (adapter.lower() in _TWO_PARTS and len(stated) < len(given)):
         return names
     missing = len(names) - len(stated)
-    database, schema, identifier = (*[""] * missing, *map(_quoted, stated))
+    database, schema, identifier = (*[""] * missing, *map(_quote, stated))
     return database, schema, identifier
 
 
@@ -56,6 +56,6 @@ def _parts(relation_name: str) -> list[str]:
     return parts if all(parts) else []
 
 
-def _quoted(part: str) -> str:
+def _quote(part: str) -> str:
     # The manifest's fields have unquoted names; a part that contains a dot stays quoted.
     return '"' + part.replace('"', '""') + '"' if "." in part else part

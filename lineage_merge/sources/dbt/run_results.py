@@ -97,7 +97,7 @@ def read_run_results(location: str, text: str) -> tuple[RunResults, list[Problem
     if command == _TESTS_ONLY:
         return RunResults(invocation, command, {}, tests, generated_at=end), problems
     skipped = {
-        result["unique_id"]: _ended(result) or end
+        result["unique_id"]: _find_end(result) or end
         for result in _SCHEMA.valid_results(location, document["results"], [])
         if result["status"].lower() == _SKIPPED and not result["unique_id"].startswith(_TEST_IDS)
     }
@@ -110,7 +110,7 @@ def _runs(
     for result in _SCHEMA.valid_results(location, results, problems):
         is_test = result["unique_id"].startswith(_TEST_IDS)
         status = (_TEST_STATUS if is_test else _STATUS).get(result["status"].lower())
-        at = _ended(result) or end
+        at = _find_end(result) or end
         if status is not None and at:
             duration = artefact.duration_ms(result.get("execution_time"))
             response = result.get("adapter_response")
@@ -125,6 +125,6 @@ def _number(value: Any) -> int | None:
     return value if is_number else None
 
 
-def _ended(result: Mapping[str, Any]) -> int:
+def _find_end(result: Mapping[str, Any]) -> int:
     timing = result.get("timing") or ()
     return max((artefact.moment(step.get("completed_at")) for step in timing), default=0)

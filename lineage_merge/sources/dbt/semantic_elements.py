@@ -31,7 +31,7 @@ def semantic_elements(
                 properties["description"] = item.description
             yield Column(target, item.name, Authority.BUILDER, properties, sets)
         for name in node.semantics.filters:
-            if filtered := _filtered(manifest, node, name):
+            if filtered := _find_filtered(manifest, node, name):
                 source, column = filtered
                 kinds = (InfluenceKind.FILTER.value,)
                 yield Influences(jobs.key(unique_id), references[source], column, target, kinds)
@@ -73,7 +73,7 @@ def _sources(manifest: Manifest, node: Node, wanted: Input) -> Iterator[str]:
             yield parent
 
 
-def _filtered(manifest: Manifest, node: Node, name: str) -> tuple[str, str] | None:
+def _find_filtered(manifest: Manifest, node: Node, name: str) -> tuple[str, str] | None:
     """Return the semantic model and column that a filter names; None unless exactly one has the name.
 
     ``order__country`` is the dimension `country` of the semantic model whose rows the entity `order`

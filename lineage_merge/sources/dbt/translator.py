@@ -73,9 +73,9 @@ def translate(
         target = references[unique_id]
         job = jobs.key(unique_id)
         yield _dataset(node, target)
-        yield from _described_columns(node, target)
+        yield from _describe_columns(node, target)
         if node.location:
-            yield from _stored_in_files(node, target)
+            yield from _describe_files(node, target)
         if node.is_built:
             yield _job(manifest, node, job)
             yield Writes(job, target)
@@ -93,12 +93,12 @@ def _reference(manifest: Manifest, node: Node, namespace: str) -> Reference:
         return Reference(
             f"{DBT_NAMESPACE}{manifest.project or node.package_name}", f"{node.kind}.{node.name}"
         )
-    parts = (_QUOTED.sub(_unquoted, part) for part in (node.database, node.schema, node.identifier))
+    parts = (_QUOTED.sub(_unquote, part) for part in (node.database, node.schema, node.identifier))
     name = ".".join(part for part in parts if part)
     return Reference(namespace, name.lower() if manifest.adapter.lower() in _LOWER_CASE else name)
 
 
-def _unquoted(match: re.Match[str]) -> str:
+def _unquote(match: re.Match[str]) -> str:
     quote = match[0][-1]
     return match[0][1:-1].replace(quote * 2, quote)
 
@@ -110,7 +110,7 @@ def _dataset(node: Node, ref: Reference) -> Dataset:
     return Dataset(ref, _authority(node), _label(node), properties, node.metadata.sets)
 
 
-def _described_columns(node: Node, ref: Reference) -> Iterator[Column]:
+def _describe_columns(node: Node, ref: Reference) -> Iterator[Column]:
     """Yield the declared columns that have tags, owners, constraints or custom metadata."""
     for column in node.code.columns:
         if column.metadata and column.name:
@@ -123,7 +123,7 @@ def _authority(node: Node) -> Authority:
     return Authority.READER if reads_only else Authority.BUILDER
 
 
-def _stored_in_files(node: Node, table: Reference) -> Iterator[Element]:
+def _describe_files(node: Node, table: Reference) -> Iterator[Element]:
     path = Reference("", node.location)
     names = {"qualified_name": table.name, "name": table.name.rpartition(".")[2]}
     # The table is more specific than its path, also where dbt only reads it.

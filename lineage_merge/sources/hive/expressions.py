@@ -179,7 +179,7 @@ def transformations(edge: Edge) -> Mapping[Field, tuple[Transformation, ...]]:
     if not expression:
         # Hive writes no expression for a column that is passed on, for UNION, and for what it cannot trace:
         # the output of a script or table function is said to depend on all columns of its input.
-        return {source: (_without_expression(source, sources),) for source in sources}
+        return {source: (_guess_step(source, sources),) for source in sources}
     references = column_references(expression)
     if is_rename(edge):
         [reference] = references
@@ -206,13 +206,13 @@ def is_rename(edge: Edge) -> bool:
     return WINDOW not in reference.steps
 
 
-def named_sources(edge: Edge) -> tuple[Field, ...]:
+def find_named_sources(edge: Edge) -> tuple[Field, ...]:
     """Return the sources that the expression names."""
     references = column_references(tokens(edge.expression))
     return tuple(source for source in edge.sources if _references_to(source, edge.sources, references))
 
 
-def _without_expression(source: Field, sources: Sequence[Field]) -> Transformation:
+def _guess_step(source: Field, sources: Sequence[Field]) -> Transformation:
     return IDENTITY if sum(field.table == source.table for field in sources) == 1 else TRANSFORMATION
 
 

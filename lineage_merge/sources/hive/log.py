@@ -60,7 +60,7 @@ def documents(
         if _OPENS.search(line):
             following = chain(numbered, (("", further) for further in following_lines))
             line, waiting = _over_lines(line, following)
-        yield from _of_line(location, line)
+        yield from _read_line(location, line)
 
 
 def _over_lines(
@@ -82,7 +82,7 @@ def _over_lines(
     return b" ".join(parts), other
 
 
-def _of_line(location: str, line: bytes) -> Iterator[Found | Problem]:
+def _read_line(location: str, line: bytes) -> Iterator[Found | Problem]:
     # Belongs to a document that begins in the previous slice.
     if _ONE_FIELD.match(line):
         return
@@ -93,20 +93,20 @@ def _of_line(location: str, line: bytes) -> Iterator[Found | Problem]:
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:
-        yield _damaged(location, f"not UTF-8 text (byte {error.start} of the line)")
+        yield _report_damage(location, f"not UTF-8 text (byte {error.start} of the line)")
         return
     time = _TIME.search(text[:40])
-    yield from _of_text(location, text, f"{time[1]}T{time[2]}" if time else "", is_begun=is_begun)
+    yield from _read_text(location, text, f"{time[1]}T{time[2]}" if time else "", is_begun=is_begun)
 
 
-def _of_text(location: str, text: str, logged_at: str, *, is_begun: bool) -> Iterator[Found | Problem]:
+def _read_text(location: str, text: str, logged_at: str, *, is_begun: bool) -> Iterator[Found | Problem]:
     position, is_found, outside = 0, False, ""
     while opening := _OPENING.search(text, position):
         outside += text[position : opening.start()]
         try:
             document, position = _DECODER.raw_decode(text, opening.start())
         except (ValueError, RecursionError) as error:
-            yield _damaged(location, _reason(error))
+            yield _report_damage(location, _reason(error))
             return
         if not isinstance(document, dict):
             continue
@@ -118,16 +118,16 @@ def _of_text(location: str, text: str, logged_at: str, *, is_begun: bool) -> Ite
             message = document.get(name)
             if isinstance(message, str) and _OF_LINEAGE.search(_bytes(message)):
                 is_found = True
-                yield from _of_text(location, message.strip(), logged_at, is_begun=True)
+                yield from _read_text(location, message.strip(), logged_at, is_begun=True)
     outside += text[position:]
     if is_found:
         return
     if _OF_LINEAGE.search(_bytes(outside)):
-        yield _damaged(location, "its beginning is missing")
+        yield _report_damage(location, "its beginning is missing")
     elif _BY_LINEAGE_LOGGER.search(_bytes(text)):
-        yield _damaged(location, "no edges" if position else "no JSON")
+        yield _report_damage(location, "no edges" if position else "no JSON")
     elif is_begun and not position:
-        yield _damaged(location, "no JSON")
+        yield _report_damage(location, "no JSON")
 
 
 def _bytes(text: str) -> bytes:
@@ -141,5 +141,5 @@ def _reason(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else "not JSON"
 
 
-def _damaged(location: str, reason: str) -> Problem:
+def _report_damage(location: str, reason: str) -> Problem:
     return Problem("rejected", location, "", f"damaged lineage line: {reason}")

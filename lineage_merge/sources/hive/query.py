@@ -127,14 +127,14 @@ def read_checked(logged: Found) -> Query | Problem:
         edges.append(Edge(edge["edgeType"], tuple(ends["sources"]), tuple(ends["targets"]), expression))
     lost: frozenset[Table] = frozenset()
     if unnamed:
-        edges, lost = _named(edges, unnamed, statement)
-    edges = _with_predicates(edges, right_only(document.get("queryText") or "", database))
+        edges, lost = _name_targets(edges, unnamed, statement)
+    edges = _mark_predicates(edges, right_only(document.get("queryText") or "", database))
     started = _milliseconds(document.get("timestamp"))
     duration = document.get("duration")
     at = started if started is None else started + int(duration or 0)
     return Query(
         key=_key(document),
-        at=_logged_at(logged.logged_at) if at is None else at,
+        at=_parse_log_time(logged.logged_at) if at is None else at,
         duration_ms=None if duration is None else int(duration),
         user=str(document.get("user") or ""),
         engine=str(document.get("engine") or ""),
@@ -161,7 +161,7 @@ def _milliseconds(timestamp: float | None) -> int | None:
     return int(timestamp if timestamp > _LATEST_SECOND else timestamp * 1000)
 
 
-def _logged_at(text: str) -> int | None:
+def _parse_log_time(text: str) -> int | None:
     """Parse the time of a line's prefix; logs have no time zone, so it is taken as UTC."""
     try:
         moment = datetime.fromisoformat(text)
@@ -170,7 +170,7 @@ def _logged_at(text: str) -> int | None:
     return int(moment.replace(tzinfo=UTC).timestamp() * 1000)
 
 
-def _named(
+def _name_targets(
     edges: list[Edge], unnamed: list[tuple[int, str]], statement: Statement
 ) -> tuple[list[Edge], frozenset[Table]]:
     """Return the edges, with targets whose table only the statement names.
@@ -192,7 +192,7 @@ def _named(
     return named, frozenset({write.table} if is_lost else ())
 
 
-def _with_predicates(edges: list[Edge], tables: frozenset[Table]) -> list[Edge]:
+def _mark_predicates(edges: list[Edge], tables: frozenset[Table]) -> list[Edge]:
     """Return the edges; columns of `tables`, which only decide on rows, become predicates."""
     if not tables:
         return edges

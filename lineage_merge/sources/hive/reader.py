@@ -157,13 +157,13 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
             lambda write: [(write.event.job,)] if write.event.job else []
         )
         notices = (*notices, *unmatched_patterns.problems(patterns, names))
-    dated = writes.map(partial(_dated, newest=number.newest or 0))
+    dated = writes.map(partial(_add_time, newest=number.newest or 0))
     events = run_selection.within_lookback(dated, hive.runs, hive.lookback, latest).cache()
     ahead = future_problems(dated, latest, "Hive", "timestamp")
     selected = run_selection.select_writes(_not_overwritten(events, hive), hive.runs)
-    translated = _translated(queries, selected, context)
+    translated = _translate_selected(queries, selected, context)
     if hive.warehouse:
-        translated = _without_paths_of_views(engine, translated, writes)
+        translated = _drop_paths_of_views(engine, translated, writes)
     # Each query is one run, however many tables it fills.
     by_run = events.group(lambda write: (write.job, write.run_id), _one_write)
 
@@ -173,7 +173,7 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
             job_records(by_run, selected, context.resolver),
             logged.map_partitions(lambda rows: context.resolver.records(_problems(rows))),
             ahead.map_partitions(resolver.records),
-            engine.rows(resolver.records([*_counted(number), *notices]), 1),
+            engine.rows(resolver.records([*_count_line(number), *notices]), 1),
         ]
     )
 
@@ -236,7 +236,7 @@ def _total_counts(numbers: Iterable[_QueryCounts]) -> _QueryCounts:
     )
 
 
-def _dated(write: Write, newest: int) -> EventRow:
+def _add_time(write: Write, newest: int) -> EventRow:
     """Return a write with a time: undated writes get the newest time."""
     return write.event if write.event.at is not None else write.event._replace(at=newest)
 
@@ -253,7 +253,9 @@ def _since_replaced(_table: Hashable, writes: list[EventRow]) -> Iterator[EventR
     return (write for write in writes if replaced is None or (write.at is not None and write.at >= replaced))
 
 
-def _translated(queries: Rows[Logged], selected: Rows[SelectedWrite], context: Context) -> Rows[Record]:
+def _translate_selected(
+    queries: Rows[Logged], selected: Rows[SelectedWrite], context: Context
+) -> Rows[Record]:
     """Translate the selected writes of queries into records."""
     rows: Rows[tuple[str | None, Any]] = queries.map(lambda logged: (logged.key, logged))
 
@@ -274,7 +276,7 @@ def _one_write(_run: Hashable, writes: list[EventRow]) -> Iterator[EventRow]:
     yield min(writes, key=lambda write: write.plan or "")
 
 
-def _without_paths_of_views(engine: Engine, translated: Rows[Record], writes: Rows[Write]) -> Rows[Record]:
+def _drop_paths_of_views(engine: Engine, translated: Rows[Record], writes: Rows[Write]) -> Rows[Record]:
     """Remove assumed warehouse paths of views: queries that read a view do not know that it is one."""
     views = writes.filter(lambda write: write.is_view).map(lambda write: write.event.dataset).collect()
     if not views:
@@ -289,7 +291,7 @@ def _without_paths_of_views(engine: Engine, translated: Rows[Record], writes: Ro
     return translated.filter(is_wanted)
 
 
-def _counted(number: _QueryCounts) -> Iterator[Count | Problem]:
+def _count_line(number: _QueryCounts) -> Iterator[Count | Problem]:
     yield Count("Hive queries", number.queries)
     if number.undated:
         what = f"{number.undated} queries have no time: each gets the newest time of the others"

@@ -67,7 +67,7 @@ def _references(tokens: Sequence[Token], database: str) -> Iterator[_Reference]:
     for index, token in enumerate(tokens):
         query = queries[-1]
         if token == ("other", "("):
-            named = _named_query(tokens, index) if query.has_with else ""
+            named = _find_query_name(tokens, index) if query.has_with else ""
             queries.append(_Query(named or query.cte, query.is_right, query.is_right))
         elif token == ("other", ")"):
             if len(queries) > 1:
@@ -100,7 +100,7 @@ def _begins_query(tokens: Sequence[Token], index: int) -> bool:
     return token == ("other", "(") or (token.kind == "word" and token.text in _BEFORE_A_QUERY)
 
 
-def _named_query(tokens: Sequence[Token], index: int) -> str:
+def _find_query_name(tokens: Sequence[Token], index: int) -> str:
     """Return the name before ``AS (``, "" without one."""
     if index < 2 or tokens[index - 1] != ("word", "as") or not _begins_query(tokens, index + 1):
         return ""

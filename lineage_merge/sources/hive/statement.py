@@ -100,7 +100,7 @@ def _plain(match: re.Match[str]) -> str:
 
 
 def _writes(tokens: Sequence[Token], database: str) -> Iterator[Write]:
-    created = _created(tokens, database)
+    created = _find_created(tokens, database)
     if created:
         yield created
     for index, token in enumerate(tokens):
@@ -120,7 +120,7 @@ def _writes(tokens: Sequence[Token], database: str) -> Iterator[Write]:
             yield Write(table, mode, _words(tokens, end, 1)[0] == "partition", is_insert=True)
 
 
-def _created(tokens: Sequence[Token], database: str) -> Write | None:
+def _find_created(tokens: Sequence[Token], database: str) -> Write | None:
     """Return what CREATE TABLE AS, CREATE VIEW or ALTER VIEW AS creates."""
     if _words(tokens, 0, 1)[0] not in ("create", "alter"):
         return None

@@ -191,7 +191,7 @@ def _function(head: str, name: str, arguments: Sequence[_Node]) -> str:
     return f"{name}({distinct}{', '.join(taken)}){''.join(f' over ({clause})' for clause in window)}"
 
 
-def _listed(before: str, after: str = "", between: str = ", ") -> Callable[[Sequence[_Node]], str]:
+def _join_parts(before: str, after: str = "", between: str = ", ") -> Callable[[Sequence[_Node]], str]:
     return lambda children: f"{before}{between.join(filter(None, map(_text, children)))}{after}"
 
 
@@ -209,16 +209,16 @@ def _end(node: _Node) -> str:
 
 
 _CLAUSES: dict[str, Callable[[Sequence[_Node]], str]] = {
-    "tok_windowspec": _listed("", between=" "),
-    "tok_partitioningspec": _listed("", between=" "),
-    "tok_distributeby": _listed("partition by "),
-    "tok_clusterby": _listed("partition by "),
-    "tok_orderby": _listed("order by "),
-    "tok_sortby": _listed("order by "),
-    "tok_tabsortcolnameasc": _listed(""),
-    "tok_tabsortcolnamedesc": _listed("", " desc"),
-    "tok_nulls_first": _listed(""),
-    "tok_nulls_last": _listed(""),
+    "tok_windowspec": _join_parts("", between=" "),
+    "tok_partitioningspec": _join_parts("", between=" "),
+    "tok_distributeby": _join_parts("partition by "),
+    "tok_clusterby": _join_parts("partition by "),
+    "tok_orderby": _join_parts("order by "),
+    "tok_sortby": _join_parts("order by "),
+    "tok_tabsortcolnameasc": _join_parts(""),
+    "tok_tabsortcolnamedesc": _join_parts("", " desc"),
+    "tok_nulls_first": _join_parts(""),
+    "tok_nulls_last": _join_parts(""),
     "tok_windowrange": _range,
     "tok_windowvalues": _range,
 }

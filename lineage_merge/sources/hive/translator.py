@@ -23,7 +23,7 @@ from lineage_merge.model.elements import (
     Writes,
     field_path,
 )
-from lineage_merge.sources.hive.expressions import influences, is_rename, named_sources, transformations
+from lineage_merge.sources.hive.expressions import find_named_sources, influences, is_rename, transformations
 from lineage_merge.sources.hive.query import Edge, Field, Query
 from lineage_merge.sources.hive.settings import Hive
 from lineage_merge.sources.hive.statement import Table
@@ -93,14 +93,14 @@ def translate(query: Query, wanted: Collection[Table], job: JobKey, names: Table
             what = "directory without a file system: set hive.warehouse, whose file system is used then"
             yield Problem("not-joined", target.name, "", what)
             continue
-        yield from _of_target(query, target, output, job, names)
+        yield from _translate_target(query, target, output, job, names)
 
 
-def _of_target(
+def _translate_target(
     query: Query, target: Table, output: Reference, job: JobKey, names: Tables
 ) -> Iterator[Element]:
     write = query.statement.write_of(target)
-    yield from _described(target, output, Authority.BUILDER, names, is_view=write.is_view)
+    yield from _describe(target, output, Authority.BUILDER, names, is_view=write.is_view)
     yield Writes(job, output)
     sources: set[Table] = set()
     # Each column once, in document order, even if several edges name it.
@@ -127,11 +127,11 @@ def _of_target(
         yield Problem("no-columns", f"Hive table {target}", "", what)
     for source in sorted(sources):
         ref = Reference(names.namespace, str(source))
-        yield from _described(source, ref, Authority.CATALOG, names)
+        yield from _describe(source, ref, Authority.CATALOG, names)
         yield Feeds(job, ref, output, properties)
 
 
-def _described(
+def _describe(
     table: Table, ref: Reference, authority: Authority, names: Tables, *, is_view: bool = False
 ) -> Iterator[Element]:
     if not table.database:
@@ -176,7 +176,7 @@ def _parts(edge: Edge) -> Iterator[tuple[str, Edge]]:
     """Yield the fields that an edge fills by `field_path`, and "" for the targets, each with an edge."""
     left = set(edge.sources)
     for path, expression in parts_of(edge.expression):
-        sources = named_sources(replace(edge, expression=expression))
+        sources = find_named_sources(replace(edge, expression=expression))
         left -= set(sources)
         if sources:
             yield path, replace(edge, sources=sources, expression=expression)

@@ -85,7 +85,7 @@ def outcomes(_task: Hashable, of_task: list[Attempt]) -> Iterator[tuple[str, Out
         *earlier, last = sorted(of_one, key=lambda attempt: (attempt.number, attempt.at, attempt.run_id))
         # The state is that of any mapped instance, and older than an attempt after the end of the DAG run.
         ended = state if map_index is None and state and state.at >= last.at else None
-        known = _by_state(last, ended) if ended else None
+        known = _find_outcome(last, ended) if ended else None
         if known:
             yield last.run_id, known
         status = known.status if known else last.outcome
@@ -94,7 +94,7 @@ def outcomes(_task: Hashable, of_task: list[Attempt]) -> Iterator[tuple[str, Out
                 yield attempt.run_id, Outcome("none")
 
 
-def _by_state(last: Attempt, state: Attempt) -> Outcome | None:
+def _find_outcome(last: Attempt, state: Attempt) -> Outcome | None:
     """Return the outcome of the last attempt by the state of the task at the end of the DAG run."""
     match state.state:
         case "skipped":

@@ -97,7 +97,7 @@ def sets_of_task(run: Run) -> dict[str, tuple[str, ...]]:
 
     Older providers have the DAG's tags only in the facet `airflow`.
     """
-    tags = _listed(as_mapping(as_mapping(run.facets.get("airflow")).get("dag")).get("tags"))
+    tags = _as_list(as_mapping(as_mapping(run.facets.get("airflow")).get("dag")).get("tags"))
     of_dag = tuple(sorted({name for tag in tags if (name := text(tag))}))
     sets = {**({"tags": of_dag} if of_dag else {}), **sets_of(run.job_facets)}
     return {name: values for name, values in sets.items() if values != _DEFAULT_OWNERS}
@@ -110,10 +110,10 @@ def with_known_names(run: Run) -> Run:
     """
     if not any(_NO_SCHEMA.search(name) for _, name in (*run.inputs, *run.outputs)):
         return run
-    return replace(run, inputs=_known_names(run.inputs), outputs=_known_names(run.outputs))
+    return replace(run, inputs=_list_known_names(run.inputs), outputs=_list_known_names(run.outputs))
 
 
-def _known_names(datasets: Mapping[DatasetKey, Document]) -> dict[DatasetKey, Document]:
+def _list_known_names(datasets: Mapping[DatasetKey, Document]) -> dict[DatasetKey, Document]:
     known: dict[DatasetKey, Document] = {}
     for (namespace, name), dataset in datasets.items():
         if "://" in namespace and not naming.path_uri(namespace, name):
@@ -228,14 +228,14 @@ def _message(run: Run) -> str:
 def _assets(run: Run, which: str) -> dict[DatasetKey, Document]:
     """Return the datasets of a task's inlets or outlets; an asset that is only a name is none."""
     assets: dict[DatasetKey, Document] = {}
-    for asset in _listed(task_of(run).get(which)):
+    for asset in _as_list(task_of(run).get(which)):
         key = dataset_of_asset(str(as_mapping(asset).get("uri") or ""))
         if key is not None:
             assets[key] = {"namespace": key[0], "name": key[1]}
     return dict(sorted(assets.items()))
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if not isinstance(value, str):
         return as_list(value)
     if len(value) > _MAX_ASSETS or not value.startswith("["):

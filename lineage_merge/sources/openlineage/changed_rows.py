@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
 from lineage_merge.sources.openlineage.datasets import (
     StoredTable,
+    find_stored_table,
     reference,
     schema_fields,
     spark_catalog,
-    stored_table,
 )
 from lineage_merge.sources.openlineage.documents import Document
 from lineage_merge.sources.openlineage.field_paths import input_fields
@@ -56,7 +56,7 @@ def _event_table(
     from lineage_merge.sources.openlineage.statements import EventTable
 
     ref = reference(*key, application)
-    table: StoredTable = stored_table(dataset, ref, of_spark=True)
+    table: StoredTable = find_stored_table(dataset, ref, of_spark=True)
     facets: Mapping[str, Any] = dataset.get("facets") or {}
     fields = [str(field["name"]) for field in schema_fields(dataset)]
     return EventTable(

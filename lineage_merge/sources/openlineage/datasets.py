@@ -57,7 +57,7 @@ def schema_fields(dataset: Document) -> Sequence[Mapping[str, Any]]:
     return ((dataset.get("facets") or {}).get("schema") or {}).get("fields") or ()
 
 
-def stored_table(
+def find_stored_table(
     dataset: Document, ref: Reference, query: str = "", *, of_spark: bool = False
 ) -> StoredTable:
     """Return the table behind a dataset of an event; `query` is the SQL of the event."""
@@ -65,7 +65,7 @@ def stored_table(
     fields = schema_fields(dataset)
     columns = [str(field["name"]) for field in fields]
     identifiers = tuple((facets.get("symlinks") or {}).get("identifiers") or ())
-    pseudo = _of_files(fields) if of_spark else frozenset()
+    pseudo = _find_file_metadata(fields) if of_spark else frozenset()
     if str((facets.get("storage") or {}).get("storageLayer") or "").lower() != ICEBERG:
         if "table_changes" in query.lower() and set(columns).issuperset(pseudo_columns.DELTA_CHANGE):
             pseudo = pseudo.union(pseudo_columns.DELTA_CHANGE)
@@ -122,7 +122,7 @@ def _above(name: str) -> str:
     return name[: max(name.rfind("."), name.rfind("/"))]
 
 
-def _of_files(fields: Any) -> frozenset[str]:
+def _find_file_metadata(fields: Any) -> frozenset[str]:
     """Return the name of Spark's structure of a row's file, which an event may use without declaring it."""
     declared = {str(field["name"]) for field in fields}
     if fields and pseudo_columns.FILE_METADATA not in declared:

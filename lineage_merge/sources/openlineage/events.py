@@ -171,7 +171,7 @@ def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
         shown_run_id=job_run.shown_run_id or None,
         failed=run.failed,
         framework=job_run.framework,
-        **_of_task(run),
+        **_find_task_labels(run),
     )
     for number, key in enumerate(targets):
         ref = reference(*key, job_run.key.name)
@@ -192,7 +192,7 @@ def event_rows(run: Run, context: Context) -> Iterator[EventRow]:
         yield common._replace(key=run.run_id, plan=run.run_id, duration_ms=duration)
 
 
-def _of_task(run: Run) -> dict[str, Any]:
+def _find_task_labels(run: Run) -> dict[str, Any]:
     """Return owners and tags of an Airflow task, whose queries do not have them."""
     return sets_of_task(run) if is_airflow(run) else {}
 
@@ -241,10 +241,10 @@ def _as_one(_written: Hashable, events: list[EventRow]) -> Iterator[EventRow]:
         yield from events
         return
     in_order = sorted(events, key=_outer_first)
-    writes = list(_failed_inside(in_order) if in_order[0].target is not None else in_order)
+    writes = list(_mark_failed(in_order) if in_order[0].target is not None else in_order)
     # Sorting is stable: of equal row counts the outer one stays first.
     for _, of_rows in groupby(sorted(writes, key=_rows), key=_rows):
-        yield from _counted_once(of_rows)
+        yield from _drop_counted(of_rows)
 
 
 def _outer_first(event: EventRow) -> tuple[tuple[bool, object], ...]:
@@ -256,7 +256,7 @@ def _rows(event: EventRow) -> tuple[tuple[bool, object], ...]:
     return nulls_first(event.rows)
 
 
-def _failed_inside(in_order: list[EventRow]) -> Iterator[EventRow]:
+def _mark_failed(in_order: list[EventRow]) -> Iterator[EventRow]:
     earliest: int | None = None  # end of the first failed write among the later ones
     event_rows: list[EventRow] = []
     for event in reversed(in_order):
@@ -268,7 +268,7 @@ def _failed_inside(in_order: list[EventRow]) -> Iterator[EventRow]:
     return reversed(event_rows)
 
 
-def _counted_once(of_rows: Iterator[EventRow]) -> Iterator[EventRow]:
+def _drop_counted(of_rows: Iterator[EventRow]) -> Iterator[EventRow]:
     latest: int | None = None  # end of the last of the previous writes
     for event in of_rows:
         at = event.at or 0

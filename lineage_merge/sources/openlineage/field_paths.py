@@ -42,11 +42,11 @@ def with_field_paths(
 def input_fields(facet: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield all columns that a `columnLineage` facet names as inputs, direct or indirect."""
     for column in (facet.get("fields") or {}).values():
-        yield from known_fields(column.get("inputFields"))
-    yield from known_fields(facet.get("dataset"))
+        yield from select_known_fields(column.get("inputFields"))
+    yield from select_known_fields(facet.get("dataset"))
 
 
-def known_fields(fields: Iterable[Mapping[str, Any]] | None) -> Iterator[Mapping[str, Any]]:
+def select_known_fields(fields: Iterable[Mapping[str, Any]] | None) -> Iterator[Mapping[str, Any]]:
     """Yield the columns whose dataset the producer knows: openlineage-sql leaves its name empty otherwise."""
     return (field for field in fields or () if field["name"])
 

@@ -37,7 +37,7 @@ def events_of_line(line: str, location: str) -> Iterator[Event | Problem]:
     marks = len(_MARK.findall(text))
     if not marks:
         if text.startswith("{"):
-            yield _unmarked(text, location)
+            yield _report_unmarked(text, location)
         return
     objects = list(_objects(text))
     if not objects:
@@ -56,7 +56,7 @@ def check_events(document: object, location: str) -> Iterator[Event | Problem]:
         yield problem or Event(location, event)
 
 
-def _unmarked(text: str, location: str) -> Problem:
+def _report_unmarked(text: str, location: str) -> Problem:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -127,7 +127,7 @@ def preflight(settings: OpenLineage) -> None:
 
 def size(settings: OpenLineage) -> int | None:
     """Return the stored bytes of the files, None with a Kafka topic. Raises `SourceError`."""
-    return None if settings.kafka else line_files.stored_bytes(find(settings.events))
+    return None if settings.kafka else line_files.sum_stored_bytes(find(settings.events))
 
 
 def _may_hold_events(location: str) -> bool:
@@ -165,7 +165,7 @@ def _json_file(part: Slice) -> Iterator[Event | Problem]:
         documents = json.loads(text)
     except (ValueError, RecursionError):
         if text.lstrip().startswith("["):
-            yield from _damaged_array(text, part.location)
+            yield from _read_damaged_array(text, part.location)
             return
         for number, line in enumerate(text.split("\n"), 1):
             yield from events_of_line(line, f"{part.location}, line {number}")
@@ -177,7 +177,7 @@ def _json_file(part: Slice) -> Iterator[Event | Problem]:
         yield from check_events(document, f"{part.location}, element {number}")
 
 
-def _damaged_array(text: str, file: str) -> Iterator[Event | Problem]:
+def _read_damaged_array(text: str, file: str) -> Iterator[Event | Problem]:
     """Yield the elements of an array before the first malformed one."""
     decoder = json.JSONDecoder()
     position, number = text.index("[") + 1, 0

@@ -45,7 +45,7 @@ def job_of(run: Run) -> JobRun:
     name = run.job["name"]
     framework = _framework(run)
     if run.producer.startswith(_EXPORTER):
-        return _exported(run, job_type, framework)
+        return _recognize_export(run, job_type, framework)
     match job_type:
         case "spark":
             return _spark(run, framework)
@@ -103,7 +103,7 @@ def own_name(run: Run) -> str:
     return name.partition(".")[2]
 
 
-def _exported(run: Run, job_type: str, framework: str) -> JobRun:
+def _recognize_export(run: Run, job_type: str, framework: str) -> JobRun:
     """Return the job that `export openlineage` named ``dag.type.name``, also of the event of one output."""
     exported = str((_facet(run, "parent").get("job") or {}).get("name") or run.job["name"])
     name = exported.partition(f".{job_type}.")[2] or exported

@@ -69,13 +69,13 @@ def with_known_datasets(run: Run) -> Run:
     ]
     inputs = _replace_unusual(run.inputs, meanings)
     outputs = {
-        key: _with_known_columns(document, meanings)
+        key: _replace_columns(document, meanings)
         for key, document in _replace_unusual(run.outputs, meanings).items()
     }
     return replace(run, inputs=inputs, outputs=outputs, problems=tuple(dict.fromkeys(problems)))
 
 
-def known_key(key: DatasetKey) -> DatasetKey | None:
+def find_key(key: DatasetKey) -> DatasetKey | None:
     """Return the namespace and name of a dataset that an event is about, None if it is none."""
     keys = _interpret(key, of_spark=False).keys
     return keys[0] if len(keys) == 1 else None
@@ -162,12 +162,12 @@ def _replace_unusual(
         for namespace, name in meaning.keys:
             named = {"namespace": namespace, "name": name}
             # The schema of a query is not that of its tables.
-            described = {**_without_quotes(document, (namespace, name)), **named}
+            described = {**_strip_quotes(document, (namespace, name)), **named}
             known.setdefault((namespace, name), named if meaning.query else described)
     return dict(sorted(known.items()))
 
 
-def _without_quotes(document: Document, key: DatasetKey) -> Document:
+def _strip_quotes(document: Document, key: DatasetKey) -> Document:
     """Return a table whose columns have no quotes around their names."""
     facets: Mapping[str, Any] = document.get("facets") or {}
     if not facets or path_uri(*key):
@@ -187,19 +187,23 @@ def _unquote(name: str) -> str:
     return name[1:-1].replace('""', '"') if _QUOTED.fullmatch(name) else name
 
 
-def _with_known_columns(document: Document, meanings: Mapping[DatasetKey, _Meaning]) -> Document:
+def _replace_columns(document: Document, meanings: Mapping[DatasetKey, _Meaning]) -> Document:
     facet = _column_lineage(document)
     if not facet:
         return document
     fields = {
-        name: {**column, "inputFields": list(_known_fields(column.get("inputFields") or (), meanings))}
+        name: {**column, "inputFields": list(_replace_fields(column.get("inputFields") or (), meanings))}
         for name, column in (facet.get("fields") or {}).items()
     }
-    known = {**facet, "fields": fields, "dataset": list(_known_fields(facet.get("dataset") or (), meanings))}
+    known = {
+        **facet,
+        "fields": fields,
+        "dataset": list(_replace_fields(facet.get("dataset") or (), meanings)),
+    }
     return {**document, "facets": {**document["facets"], "columnLineage": known}}
 
 
-def _known_fields(
+def _replace_fields(
     fields: Iterable[Mapping[str, Any]], meanings: Mapping[DatasetKey, _Meaning]
 ) -> Iterator[Mapping[str, Any]]:
     for field in fields:

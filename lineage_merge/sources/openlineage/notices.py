@@ -13,7 +13,7 @@ from lineage_merge.sources.openlineage.airflow_tasks import changes_table, sql_w
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.events import Context
 from lineage_merge.sources.openlineage.jobs import is_airflow, job_of
-from lineage_merge.sources.openlineage.row_operations import unnamed_target
+from lineage_merge.sources.openlineage.row_operations import explain_unnamed_target
 from lineage_merge.sources.openlineage.runs import as_run
 from lineage_merge.sources.openlineage.settings import EVENTS, OpenLineage
 from lineage_merge.sources.openlineage.subjects import PROBLEM, RUN, Subject
@@ -34,7 +34,7 @@ _NAME_WAREHOUSE = (
 # ---- unknown tables
 
 
-def unnamed_targets(subject: Subject, context: Context) -> Iterator[Problem]:
+def report_unnamed_targets(subject: Subject, context: Context) -> Iterator[Problem]:
     """Yield the problem of a successful statement whose table is unknown."""
     may_be_query = subject.may_be_query
     if not (may_be_query or subject.may_be_row_operation or subject.may_have_unusual_names):
@@ -54,7 +54,7 @@ def unnamed_targets(subject: Subject, context: Context) -> Iterator[Problem]:
             if warehouse and not context.resolver.resolves(reference(warehouse.namespace, _ANY_TABLE, job)):
                 message = _unknown_warehouse(job)
             yield Problem("not-joined", f"Airflow task {job}", "", message)
-    elif problem := unnamed_target(run):
+    elif problem := explain_unnamed_target(run):
         yield Problem("not-joined", f"Spark job {job}", "", redact(problem))
 
 

@@ -61,9 +61,9 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     written = events.filter(lambda event: event.target is not None)
     selected = run_selection.select_writes(written, settings.runs)
     by_run: Rows[tuple[str, Any]] = runs.map(lambda subject: (subject.subject, subject))
-    by_run = by_run.union(run_selection.by_plan(selected).map(_of_run))
+    by_run = by_run.union(run_selection.by_plan(selected).map(_key_by_run))
     if config.merge.collapse_run_local:
-        by_run = by_run.union(own_sources(written, selected).map(_of_run))
+        by_run = by_run.union(own_sources(written, selected).map(_key_by_run))
 
     def run_records(_run_id: Hashable, rows: list[tuple[str, Any]]) -> Iterator[Record]:
         return _run_records((row for _, row in rows), context)
@@ -72,7 +72,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
         elements = (static_elements(subject, context) for subject in subjects)
         return resolver.records(chain.from_iterable(elements))
 
-    unnamed = runs.flat_map(lambda subject: notices.unnamed_targets(subject, context)).distinct()
+    unnamed = runs.flat_map(lambda subject: notices.report_unnamed_targets(subject, context)).distinct()
     notes = [
         *notices.counts(subjects, parts),
         *landing,
@@ -91,7 +91,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     )
 
 
-def _of_run(row: tuple[PlanKey, SelectedPlan | Datasets]) -> tuple[str, Any]:
+def _key_by_run(row: tuple[PlanKey, SelectedPlan | Datasets]) -> tuple[str, Any]:
     (_, plan), _ = row
     return run_of(plan), row
 

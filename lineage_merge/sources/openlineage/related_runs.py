@@ -23,9 +23,12 @@ from lineage_merge.sources.openlineage.subjects import Subject
 def with_related_runs(context: Context, runs: Rows[Subject]) -> Context:
     """Return the context with what a run needs of others."""
     context = replace(
-        context, tables=_tables_of_short_names(runs), tasks=_queried_tasks(runs), outcomes=_outcomes(runs)
+        context,
+        tables=_tables_of_short_names(runs),
+        tasks=_collect_queried_tasks(runs),
+        outcomes=_outcomes(runs),
     )
-    return replace(context, with_children=_with_children(runs, context))
+    return replace(context, with_children=_find_parents(runs, context))
 
 
 # ---- tables
@@ -40,7 +43,7 @@ def _tables_of_short_names(runs: Rows[Subject]) -> dict[str, dict[str, DatasetKe
     if not wanted:
         return {}
     keys: defaultdict[tuple[str, str], set[DatasetKey]] = defaultdict(set)
-    for job, name, key in runs.flat_map(partial(_named_tables, wanted=wanted)).distinct().collect():
+    for job, name, key in runs.flat_map(partial(_list_named_tables, wanted=wanted)).distinct().collect():
         keys[job, name].add(key)
     tables: dict[str, dict[str, DatasetKey]] = {}
     for (job, name), of_name in keys.items():
@@ -56,7 +59,9 @@ def _short_target(subject: Subject) -> Iterator[tuple[str, str]]:
             yield job_of(run).key.name, name.casefold()
 
 
-def _named_tables(subject: Subject, wanted: Set[tuple[str, str]]) -> Iterator[tuple[str, str, DatasetKey]]:
+def _list_named_tables(
+    subject: Subject, wanted: Set[tuple[str, str]]
+) -> Iterator[tuple[str, str, DatasetKey]]:
     run = subject.run()
     job = job_of(run).key.name
     for key, dataset in (*run.inputs.items(), *run.outputs.items()):
@@ -69,10 +74,10 @@ def _named_tables(subject: Subject, wanted: Set[tuple[str, str]]) -> Iterator[tu
 # ---- tasks of Airflow
 
 
-def _queried_tasks(runs: Rows[Subject]) -> dict[str, QueriedTask]:
+def _collect_queried_tasks(runs: Rows[Subject]) -> dict[str, QueriedTask]:
     """Return the runs of Airflow's tasks that have queries, by run."""
     wanted = frozenset(runs.flat_map(_task_of_query).distinct().collect())
-    return dict(runs.flat_map(partial(_queried_task, wanted=wanted)).collect()) if wanted else {}
+    return dict(runs.flat_map(partial(_find_queried_task, wanted=wanted)).collect()) if wanted else {}
 
 
 def _task_of_query(subject: Subject) -> Iterator[str]:
@@ -82,7 +87,7 @@ def _task_of_query(subject: Subject) -> Iterator[str]:
             yield parent_run(run)
 
 
-def _queried_task(subject: Subject, wanted: Set[str]) -> Iterator[tuple[str, QueriedTask]]:
+def _find_queried_task(subject: Subject, wanted: Set[str]) -> Iterator[tuple[str, QueriedTask]]:
     if subject.subject in wanted:
         run = subject.run()
         yield subject.subject, QueriedTask(dag_run_of(run), warehouse_of_task(run))
@@ -100,7 +105,7 @@ def _attempts(subject: Subject) -> Iterator[Attempt]:
         yield from airflow_attempts.attempts(subject.run())
 
 
-def _with_children(runs: Rows[Subject], context: Context) -> frozenset[str]:
+def _find_parents(runs: Rows[Subject], context: Context) -> frozenset[str]:
     """Return the tasks with assets whose queries, Spark or dbt jobs send lineage of their own.
 
     The parent of an action of Spark is its application, whose parent is the task.

@@ -67,9 +67,9 @@ def row_operation(run: Run) -> RowOperation | None:
     if stated is None:
         if command is None:
             return None
-        return RowOperation(_known(command), problem=_NO_STATEMENT)
+        return RowOperation(_find_operation(command), problem=_NO_STATEMENT)
     operation = cast("Operation", stated["operation"].lower())
-    statement = _parsed(text)
+    statement = _parse(text)
     if command is None and not _is_target(statement, run):
         # `spark.sql("MERGE ...")` gives a table of counts, which another run may write.
         return None
@@ -109,7 +109,7 @@ def with_output(run: Run, tables: Mapping[str, DatasetKey]) -> Run:
     return replace(run, outputs={key: {"namespace": key[0], "name": key[1]}}) if key else run
 
 
-def unnamed_target(run: Run) -> str:
+def explain_unnamed_target(run: Run) -> str:
     """Return why the table of an operation is unknown, "" for any other run."""
     operation = row_operation(run)
     if operation is None or outputs(run):
@@ -120,7 +120,7 @@ def unnamed_target(run: Run) -> str:
     return f"{operation.operation} of {name}: no event of the job has the table, and the name no database"
 
 
-def _known(command: re.Match[str]) -> Operation | None:
+def _find_operation(command: re.Match[str]) -> Operation | None:
     operations: tuple[Operation, ...] = ("merge", "update", "delete")
     return next((operation for operation in operations if command[operation]), None)
 
@@ -138,7 +138,7 @@ def _is_target(statement: "Statement | str", run: Run) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> "Statement | str":
+def _parse(text: str) -> "Statement | str":
     """Return a parsed statement, or why it cannot be read."""
     try:
         from lineage_merge.sources.openlineage.statements import parse_statement

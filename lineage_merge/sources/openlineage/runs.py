@@ -47,7 +47,7 @@ def combine_events(events: Iterable[Document]) -> Run:
     """Combine the events of one run (`RunEvent`, validated, at least one), in any order, with duplicates."""
     in_order = sorted(events, key=_order)
     ends = [event for event in in_order if event.get("eventType") in _ENDS]
-    jobs = _merged_facets(event["job"] for event in in_order)
+    jobs = _merge_facets(event["job"] for event in in_order)
     starts = [moment(event) for event in in_order if event.get("eventType") == "START"]
     at = moment(ends[-1]) if ends else None
     # openlineage-spark ends a failed action with FAIL (of Spark's job), then COMPLETE (of the surrounding SQL
@@ -61,7 +61,7 @@ def combine_events(events: Iterable[Document]) -> Run:
     return Run(
         run_id=in_order[0]["run"]["runId"],
         job=jobs,
-        facets=_merged_facets(event["run"] for event in in_order).get("facets") or {},
+        facets=_merge_facets(event["run"] for event in in_order).get("facets") or {},
         producer=producers[-1] if producers else "",
         inputs=_datasets(in_order, "inputs"),
         outputs=_datasets(in_order, "outputs"),
@@ -108,10 +108,10 @@ def _is_stream(job: Document) -> bool:
 def _datasets(events: list[Document], part: str) -> dict[DatasetKey, Document]:
     datasets = (dataset for event in events for dataset in event.get(part) or ())
     documents = gather(((dataset["namespace"], dataset["name"]), dataset) for dataset in datasets)
-    return {key: _merged_facets(documents[key]) for key in sorted(documents)}
+    return {key: _merge_facets(documents[key]) for key in sorted(documents)}
 
 
-def _merged_facets(parts: Iterable[Document]) -> Document:
+def _merge_facets(parts: Iterable[Document]) -> Document:
     """Merge facet by facet; the last non-empty one takes precedence."""
     whole: Document = {}
     for part in parts:

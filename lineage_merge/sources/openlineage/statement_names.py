@@ -26,8 +26,8 @@ class DatasetNames:
         path = path_of_name(name)
         if path:
             return bool(self.path) and _same_path(path, self.path)
-        parts = _folded(name)
-        return any(_ends_with(parts, _folded(table)) for table in self.tables)
+        parts = _fold_parts(name)
+        return any(_ends_with(parts, _fold_parts(table)) for table in self.tables)
 
 
 def names_of(namespace: str, name: str, dataset: Mapping[str, Any]) -> DatasetNames:
@@ -61,7 +61,7 @@ def key_of(name: Sequence[str], catalog: str) -> DatasetKey | None:
     return name[0], ".".join(name[1:])
 
 
-def _folded(name: Sequence[str]) -> tuple[str, ...]:
+def _fold_parts(name: Sequence[str]) -> tuple[str, ...]:
     return tuple(part.casefold() for part in name)
 
 

@@ -170,7 +170,7 @@ class _Reading:
             key = self._find(part.table) if part is not None else None
             if part is not None and key is not None:
                 return part.relation(self._columns(key))
-            key = self._left_out(table)
+            key = self._find_left_out(table)
         if key is not None:
             known = self._tables.get(key)
             return Relation([AllColumns(None)]) if known and known.metadata else self._columns(key)
@@ -190,7 +190,7 @@ class _Reading:
         self._named.add(keys[0])
         return keys[0]
 
-    def _left_out(self, table: exp.Table) -> str | None:
+    def _find_left_out(self, table: exp.Table) -> str | None:
         """Return the key of a table that the client left out, such as one of a subquery."""
         name = _parts(table)
         # With as many parts as the target's name, it is of the same current catalog.
@@ -205,7 +205,7 @@ class _Reading:
     def _columns(self, key: str) -> KnownTable:
         if key not in self._known:
             table = self._tables.get(key)
-            self._known[key] = _known(key, table) if table is not None else KnownTable(key)
+            self._known[key] = _make_table(key, table) if table is not None else KnownTable(key)
         return self._known[key]
 
     # ---- views
@@ -217,16 +217,16 @@ class _Reading:
         """
         free = [table for table in self._sources if _key(table.ref) not in self._named and not table.metadata]
         used = {view: {fold(name) for name in table.columns} for view, table in self._unknown.items()}
-        assigned = _assigned(used, free) if len(used) == len(free) else {}
+        assigned = _assign_inputs(used, free) if len(used) == len(free) else {}
         return {
-            view: Relation.of(_known(_key(assigned[view].ref), assigned[view]))
+            view: Relation.of(_make_table(_key(assigned[view].ref), assigned[view]))
             if view in assigned
             else _together(free)
             for view in used
         }
 
 
-def _assigned(used: Mapping[str, set[str]], tables: Sequence[EventTable]) -> dict[str, EventTable]:
+def _assign_inputs(used: Mapping[str, set[str]], tables: Sequence[EventTable]) -> dict[str, EventTable]:
     """Return the input of each view; nothing unless all are certain."""
     known = {name for table in tables for name in map(fold, table.columns)}
     left, assigned = list(tables), dict[str, EventTable]()
@@ -265,7 +265,7 @@ def _together(tables: Sequence[EventTable]) -> Relation:
     return Relation([*items, AllColumns(None)])
 
 
-def _known(key: str, table: EventTable) -> KnownTable:
+def _make_table(key: str, table: EventTable) -> KnownTable:
     columns = {fold(name): name for name in reversed(table.columns)}
     ordered = {fold(name): columns[fold(name)] for name in table.columns}
     return KnownTable(key, ordered, complete=table.complete, built=table.complete)

@@ -65,7 +65,7 @@ class Subject(NamedTuple):
 def read_subjects(engine: Engine, parts: list[Slice]) -> Rows[Subject]:
     """Return the events of files by subject."""
     by_subject = line_files.parallel(engine, parts).flat_map(events_by_subject)
-    distinct = by_subject.combine(_only, _added, set.__ior__)
+    distinct = by_subject.combine(_only, _add, set.__ior__)
     return distinct.map(lambda subject: Subject(*subject[0], frozenset(subject[1])))
 
 
@@ -91,6 +91,6 @@ def _only(event: LocatedText) -> set[LocatedText]:
     return {event}
 
 
-def _added(events: set[LocatedText], event: LocatedText) -> set[LocatedText]:
+def _add(events: set[LocatedText], event: LocatedText) -> set[LocatedText]:
     events.add(event)
     return events

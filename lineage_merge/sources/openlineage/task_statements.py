@@ -76,7 +76,7 @@ def task_writes(
     shared = next((feeds.properties for feeds in elements if isinstance(feeds, Feeds)), {})
     elements += (
         Feeds(job, source, tables.references[writes[0].target], shared)
-        for source in statements.unnamed_inputs(run)
+        for source in statements.list_unnamed_inputs(run)
     )
     lines = {write.line for write in writes}
     notes = [
@@ -95,17 +95,17 @@ def with_written(run: Run, query: str) -> Run:
     warehouse = _warehouse(run)
     if not warehouse or not _WRITES.search(query):
         return run
-    targets = _targets(_without_values(query), warehouse, run.job["name"], _names(run))
+    targets = _targets(_replace_values(query), warehouse, run.job["name"], _names(run))
     outputs = {key: document for key, document in run.outputs.items() if key not in targets.absent}
     return replace(run, outputs=dict(sorted({**_documents(targets.added), **outputs}.items())))
 
 
-def _without_values(query: str) -> str:
+def _replace_values(query: str) -> str:
     """Return SQL with the same literals and numbers in all runs of a task, unless it has paths or escapes."""
-    return query if ":/" in query or "\\" in query else _VARYING.sub(_without_value, query)
+    return query if ":/" in query or "\\" in query else _VARYING.sub(_replace_value, query)
 
 
-def _without_value(match: re.Match[str]) -> str:
+def _replace_value(match: re.Match[str]) -> str:
     return match["fixed"] or ("''" if match["literal"] else "1")
 
 
@@ -134,7 +134,7 @@ def with_tables(run: Run, query: str, warehouse: Warehouse) -> Run:
     """Return a run without datasets with those that its SQL reads and writes in a warehouse."""
     tables = WarehouseTables(warehouse)
     dialect = _dialect(warehouse.namespace)
-    script = Reader(Dialect.get_or_raise(dialect), tables).read(_parsed(query, dialect), {})
+    script = Reader(Dialect.get_or_raise(dialect), tables).read(_parse(query, dialect), {})
     inputs = {tables.references[key] for write in script.writes for key in write.reads}
     outputs = {tables.references[write.target] for write in script.writes}
     return replace(run, inputs=_documents(inputs), outputs=_documents(outputs))
@@ -148,7 +148,7 @@ class _Statements:
     lineage: FileLineage
     tables: "EventTables"
 
-    def unnamed_inputs(self, run: Run) -> list[Reference]:
+    def list_unnamed_inputs(self, run: Run) -> list[Reference]:
         """Return the run's inputs that no statement names.
 
         None if the statements do not account for the run: one cannot be read, or none writes an output.
@@ -203,7 +203,7 @@ def _read(
     query: str, warehouse: str, application: str, known: _Names, shapes: tuple[tuple[DatasetKey, Shape], ...]
 ) -> _Statements:
     dialect = _dialect(warehouse)
-    script = _parsed(query, dialect)
+    script = _parse(query, dialect)
     tables = EventTables(warehouse, application, {key: names for key, names, _ in known})
     tables.learn_schema(script)
     of_key = {tables.add(key): shape for key, shape in shapes}
@@ -223,7 +223,7 @@ def _dialect(namespace: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _parsed(query: str, dialect: str) -> Script:
+def _parse(query: str, dialect: str) -> Script:
     return parse("", query, Dialect.get_or_raise(dialect), {})
 
 

@@ -31,15 +31,15 @@ from lineage_merge.sources.openlineage.changed_rows import changed_rows
 from lineage_merge.sources.openlineage.datasets import (
     StoredTable,
     dataset_elements,
+    find_stored_table,
     reference,
     schema_fields,
-    stored_table,
     yield_stored_edges,
 )
 from lineage_merge.sources.openlineage.documents import Document, sets_of, text
-from lineage_merge.sources.openlineage.field_paths import input_fields, known_fields, with_field_paths
+from lineage_merge.sources.openlineage.field_paths import input_fields, select_known_fields, with_field_paths
 from lineage_merge.sources.openlineage.jobs import JobRun, is_airflow, is_spark, job_of, own_name
-from lineage_merge.sources.openlineage.known_datasets import known_key
+from lineage_merge.sources.openlineage.known_datasets import find_key
 from lineage_merge.sources.openlineage.row_operations import outputs, row_operation
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 
@@ -94,7 +94,7 @@ def version_written(run: Run, key: DatasetKey) -> str | None:
     version = text(as_mapping(facets.get("version")).get("datasetVersion"))
     if not version:
         return None
-    table = stored_table(outputs(run)[key], reference(*key))
+    table = find_stored_table(outputs(run)[key], reference(*key))
     names = [str(identifier["name"]) for identifier in table.names]
     return f"{min(names, default=table.ref.name)}@{version}"
 
@@ -111,7 +111,7 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     inputs = {reference(*source, job.name): dataset for source, dataset in run.inputs.items()}
     query = str((run.job_facets.get("sql") or {}).get("query") or "")
     tables = {
-        ref: stored_table(dataset, ref, query, of_spark=of_spark)
+        ref: find_stored_table(dataset, ref, query, of_spark=of_spark)
         for ref, dataset in ((target, output), *inputs.items())
     }
     yield from dataset_elements(output, tables[target], Authority.BUILDER, of_spark=of_spark)
@@ -123,7 +123,7 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     yield Writes(job, target)
     for ref, dataset in inputs.items():
         yield from dataset_elements(dataset, tables[ref], Authority.READER, of_spark=of_spark)
-    written = _by_statements(run, query, key, job, sequence)
+    written = _read_statements(run, query, key, job, sequence)
     if written is not None:
         yield from written.elements
         for problem in written.problems:
@@ -157,7 +157,7 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     yield from yield_stored_edges(columns, tables)
 
 
-def _by_statements(
+def _read_statements(
     run: Run, query: str, key: DatasetKey, job: JobKey, sequence: int | None
 ) -> "TaskWrites | None":
     """Return what a task's SQL writes to an output; None if only the event says it."""
@@ -175,12 +175,12 @@ def _by_statements(
 def translate_dataset(event: Document, location: str) -> Iterator[Element]:
     """Translate a `DatasetEvent`: metadata of a dataset, without a job."""
     dataset = event["dataset"]
-    key = known_key((dataset["namespace"], dataset["name"]))
+    key = find_key((dataset["namespace"], dataset["name"]))
     if key is None:
         yield Problem("skipped", location, "dataset.name", "names no dataset")
         return
     ref = reference(*key)
-    yield from dataset_elements(dataset, stored_table(dataset, ref), Authority.CATALOG)
+    yield from dataset_elements(dataset, find_stored_table(dataset, ref), Authority.CATALOG)
     facet = (dataset.get("facets") or {}).get("columnLineage") or {}
     if _column_sources(facet, ""):
         what = "the event names no job, so its column lineage cannot be used"
@@ -235,12 +235,12 @@ def column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) ->
 
 def _column_elements(facet: Mapping[str, Any], job: JobKey, target: Reference) -> Iterator[Element]:
     for column, output_field in (facet.get("fields") or {}).items():
-        for field in known_fields(output_field.get("inputFields")):
+        for field in select_known_fields(output_field.get("inputFields")):
             yield from _column_edges(field, column, output_field, job, target)
-    for input_field in known_fields(facet.get("dataset")):
+    for input_field in select_known_fields(facet.get("dataset")):
         source = reference(input_field["namespace"], input_field["name"], target.application)
         # For a computed indirect input, the facet says how it is computed, not what it decides.
-        kinds = _named(input_field, _INFLUENCES)
+        kinds = _select_known(input_field, _INFLUENCES)
         yield Influences(job, source, input_field["field"], target, kinds)
 
 
@@ -256,20 +256,20 @@ def _column_edges(
         text = "" if how == (Transformation.IDENTITY.name,) else text
         yield FeedsColumn(job, source, field["field"], target, column, how, text)
         return
-    kinds = _named(field, _INFLUENCES)
+    kinds = _select_known(field, _INFLUENCES)
     if kinds:
         yield Influences(job, source, field["field"], target, kinds)
     flows = [
         transformation for transformation in transformations if _subtype(transformation) not in _INFLUENCES
     ]
     if flows:
-        how = _named(field, _DIRECT | _STEERING)
+        how = _select_known(field, _DIRECT | _STEERING)
         texts = dict.fromkeys(str(flow.get("description") or "").strip() for flow in flows)
         expression = " | ".join(text for text in texts if text)
         yield FeedsColumn(job, source, field["field"], target, column, how, expression)
 
 
-def _named(field: Mapping[str, Any], wanted: frozenset[str]) -> tuple[str, ...]:
+def _select_known(field: Mapping[str, Any], wanted: frozenset[str]) -> tuple[str, ...]:
     """Return the known subtypes; missing or unknown ones are not guessed."""
     subtypes = {_subtype(transformation) for transformation in field.get("transformations") or ()}
     return tuple(sorted(subtypes & wanted))
@@ -295,14 +295,14 @@ def assertions(run: Run) -> Iterator[Element]:
     """Yield the data quality assertions that a finished run reports about its inputs and outputs."""
     if run.at is None:
         return
-    reported = [*_of_datasets(run)]
-    reported += _of_run(run, {str(assertion.properties["name"]) for assertion in reported})
+    reported = [*_read_dataset_checks(run)]
+    reported += _read_run_checks(run, {str(assertion.properties["name"]) for assertion in reported})
     yield from reported
     if is_airflow(run) and not reported:
-        yield from _checked_by_task(run)
+        yield from _read_task_checks(run)
 
 
-def _of_datasets(run: Run) -> Iterator[Assertion]:
+def _read_dataset_checks(run: Run) -> Iterator[Assertion]:
     for key, dataset in (*run.inputs.items(), *run.outputs.items()):
         for group in ("inputFacets", "facets"):
             facets = as_mapping(dataset.get(group))
@@ -310,7 +310,7 @@ def _of_datasets(run: Run) -> Iterator[Assertion]:
                 yield from _assertion(run, key, as_mapping(assertion))
 
 
-def _of_run(run: Run, known: Set[str]) -> Iterator[Assertion]:
+def _read_run_checks(run: Run, known: Set[str]) -> Iterator[Assertion]:
     """Yield the tests in the run facet `test`, of the only input, except those that are `known` by name."""
     if len(run.inputs) != 1:
         return
@@ -332,7 +332,7 @@ def _of_run(run: Run, known: Set[str]) -> Iterator[Assertion]:
         yield from _assertion(run, key, stated)
 
 
-def _checked_by_task(run: Run) -> Iterator[Assertion]:
+def _read_task_checks(run: Run) -> Iterator[Assertion]:
     """Yield the checks of an operator of Airflow, whose events have them only if it checks one table."""
     if len(run.inputs) != 1:
         return

@@ -46,7 +46,7 @@ def _examine(logs: Sequence[QueryLog]) -> Iterator[Diagnosis]:
     """Yield the diagnoses of each log."""
     for index, log in enumerate(logs):
         try:
-            yield from _of_log(log)
+            yield from _check_log(log)
         except SourceDenied as error:
             yield failed(
                 LOG, error, GRANT if not log.path else fix_for(error, log.path, f"query_log[{index}].path")
@@ -55,13 +55,13 @@ def _examine(logs: Sequence[QueryLog]) -> Iterator[Diagnosis]:
             yield failed(LOG, error, fix_for(error, log.path, f"query_log[{index}]", "folder"))
 
 
-def _of_log(log: QueryLog) -> Iterator[Diagnosis]:
+def _check_log(log: QueryLog) -> Iterator[Diagnosis]:
     if log.format == "statements":
         yield from _statements(log)
     elif log.path:
         if log.archive:
             yield _reachable(log)
-        yield from _of_archive(log, datetime.now(UTC))
+        yield from _check_archive(log, datetime.now(UTC))
         yield from _views(log)
     elif log.format == "athena":
         from lineage_merge.sources.query_log.logs import athena
@@ -87,7 +87,7 @@ def _reachable(log: QueryLog) -> Diagnosis:
         return warning(LOG, error.message, fix)
 
 
-def _of_archive(log: QueryLog, now: datetime) -> Iterator[Diagnosis]:
+def _check_archive(log: QueryLog, now: datetime) -> Iterator[Diagnosis]:
     """Yield the age of an archive and what it has lost; nothing of files that others exported."""
     complete = archive.list_complete_intervals(log)
     if not complete:

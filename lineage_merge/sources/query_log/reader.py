@@ -19,8 +19,8 @@ from lineage_merge.sources.dbt.reader import model_jobs
 from lineage_merge.sources.query_log.lineage.dbt_jobs import DbtJobs, dbt_jobs_of
 from lineage_merge.sources.query_log.lineage.interpretation import (
     Warehouse,
-    created_location,
     elements,
+    find_created_location,
     interpret,
     job_name,
 )
@@ -33,7 +33,7 @@ from lineage_merge.sources.query_log.lineage.usage import (
     reads_of,
     usage_of,
 )
-from lineage_merge.sources.query_log.lineage.view_units import outdated_views, view_units
+from lineage_merge.sources.query_log.lineage.view_units import find_outdated_views, view_units
 from lineage_merge.sources.query_log.logs import redshift
 from lineage_merge.sources.query_log.logs.log_rows import (
     CATALOG,
@@ -248,7 +248,7 @@ def _units(
     located = units.filter(_creates).flat_map(partial(_located, engine.share(warehouse))).collect()
     if located:
         warehouse = replace(warehouse, catalog=warehouse.catalog.with_locations(located))
-    outdated = outdated_views(engine, units, warehouse)
+    outdated = find_outdated_views(engine, units, warehouse)
     if outdated:
         units = units.filter(lambda counted: counted.unit.key not in outdated).cache()
     if rows.views is not None:
@@ -282,7 +282,7 @@ def _creates(counted: CountedUnit) -> bool:
 
 def _located(shared: Shared[Warehouse], counted: CountedUnit) -> Iterator[ExternalTable]:
     if "://" in counted.unit.statements[counted.unit.target]:
-        yield from created_location(counted.unit, shared.value)
+        yield from find_created_location(counted.unit, shared.value)
 
 
 def _created(shared: Shared[Any], counted: CountedUnit) -> Iterator[tuple[str, Any]]:

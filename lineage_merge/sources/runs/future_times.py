@@ -25,7 +25,7 @@ def without_future_times(events: Rows[EventRow], latest: int) -> Rows[EventRow]:
     Such a write is within any lookback, and older than every other one of its job and target: its lineage
     remains until there is another, and it ends no lookback.
     """
-    return events.map(partial(_without_future_time, latest=latest))
+    return events.map(partial(_drop_future_time, latest=latest))
 
 
 def future_problems(events: Rows[EventRow], latest: int, source: str, field: str) -> Rows[Problem]:
@@ -36,7 +36,7 @@ def future_problems(events: Rows[EventRow], latest: int, source: str, field: str
     )
 
 
-def _without_future_time(event: EventRow, latest: int) -> EventRow:
+def _drop_future_time(event: EventRow, latest: int) -> EventRow:
     return event._replace(at=None) if event.at is not None and event.at > latest else event
 
 

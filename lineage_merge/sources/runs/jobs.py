@@ -39,7 +39,7 @@ _Newest = tuple[JobFacts | None, bool]
 
 def job_facts(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[JobFacts]:
     """Return the newest run, failed or not, of each job that has a selected write."""
-    writes = events.filter(_is_write).map(_without_target)
+    writes = events.filter(_is_write).map(_drop_target)
     of_runs = writes.group(lambda write: (_job(write), write.run_id), _run_facts)
     selected_jobs: Rows[tuple[_Job, _Newest]] = selected.map(lambda write: (_job(write.event), (None, True)))
     newest = of_runs.union(selected_jobs).combine(_itself, _newer, _newer)
@@ -83,7 +83,7 @@ def _is_write(event: EventRow) -> bool:
     return event.plan is not None
 
 
-def _without_target(event: EventRow) -> EventRow:
+def _drop_target(event: EventRow) -> EventRow:
     """Return a write in a form in which equal ones are one write: an export can contain duplicates."""
     return event._replace(wanted=True, target=None, dataset=None, unlabelled=None, statement=None)
 

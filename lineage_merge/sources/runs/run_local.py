@@ -22,7 +22,7 @@ def own_sources(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[t
     A dataset that a run reads before writing it comes from an earlier run: it is no temporary dataset.
     """
     uses: Rows[tuple[_Run, _Use]] = events.flat_map(_write).union(selected.map(_read))
-    made_before = uses.group(lambda use: use[0], _made_before)
+    made_before = uses.group(lambda use: use[0], _find_made_before)
     return made_before.combine(frozenset, and_, and_).filter(lambda own: bool(own[1]))
 
 
@@ -43,7 +43,7 @@ def _read(write: SelectedWrite) -> tuple[_Run, _Use]:
     return (event.database, event.run_id), (False, event.plan or "", event.at or 0)
 
 
-def _made_before(run: _Run, uses: list[tuple[_Run, _Use]]) -> Iterator[tuple[PlanKey, Datasets]]:
+def _find_made_before(run: _Run, uses: list[tuple[_Run, _Use]]) -> Iterator[tuple[PlanKey, Datasets]]:
     made: dict[str, int] = {}
     read: dict[str, int] = {}
     for _, (is_write, name, at) in uses:

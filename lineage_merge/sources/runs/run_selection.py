@@ -58,13 +58,13 @@ class SelectedPlan(NamedTuple):
 def check_labels(events: Rows[EventRow], plans: Rows[PlanLabels]) -> Rows[EventRow]:
     """Return the events; `wanted` is False if an event and its plan together lack a requested label."""
     writes: Rows[Any] = events
-    return writes.union(plans).group(lambda row: (row.database, row.plan), _with_labels)
+    return writes.union(plans).group(lambda row: (row.database, row.plan), _add_labels)
 
 
 def with_row_level(events: Rows[EventRow], plans: Rows[RowLevelPlan]) -> Rows[EventRow]:
     """Return the events; `append` is True, where it was None, if the plan changes single rows."""
     writes: Rows[Any] = events
-    return writes.union(plans).group(lambda row: (row.database, row.plan), _with_append)
+    return writes.union(plans).group(lambda row: (row.database, row.plan), _add_append)
 
 
 def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta, latest: int) -> Rows[EventRow]:
@@ -86,10 +86,10 @@ def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta, lat
 
 def select_writes(events: Rows[EventRow], runs: Runs) -> Rows[SelectedWrite]:
     """Select writes (see the module) from events `within_lookback`."""
-    writes = events.filter(is_successful).group(lambda event: (event.database, event.run_id), _numbered)
+    writes = events.filter(is_successful).group(lambda event: (event.database, event.run_id), _number_writes)
     if runs.which == "latest":
-        writes = writes.group(_written, _latest)
-    return writes.group(_job, _of_newest_run)
+        writes = writes.group(_key_of_write, _latest)
+    return writes.group(_job, _select_newest_run)
 
 
 def by_plan(selected: Rows[SelectedWrite]) -> Rows[tuple[PlanKey, SelectedPlan]]:
@@ -97,7 +97,7 @@ def by_plan(selected: Rows[SelectedWrite]) -> Rows[tuple[PlanKey, SelectedPlan]]
 
     A plan that many runs share is read once.
     """
-    return selected.map(_plan_of_write).combine(lambda plan: plan, _combined, _combined)
+    return selected.map(_plan_of_write).combine(lambda plan: plan, _combine, _combine)
 
 
 def is_successful(event: EventRow) -> bool:
@@ -105,14 +105,14 @@ def is_successful(event: EventRow) -> bool:
     return event.plan is not None and event.failed is False
 
 
-def _with_labels(_plan: Hashable, rows: list[EventRow | PlanLabels]) -> Iterator[EventRow]:
+def _add_labels(_plan: Hashable, rows: list[EventRow | PlanLabels]) -> Iterator[EventRow]:
     present = {label for row in rows if isinstance(row, PlanLabels) for label in row.labels}
     for row in rows:
         if isinstance(row, EventRow):
             yield row._replace(wanted=row.wanted and present.issuperset(row.unlabelled or ()))
 
 
-def _with_append(_plan: Hashable, rows: list[EventRow | RowLevelPlan]) -> Iterator[EventRow]:
+def _add_append(_plan: Hashable, rows: list[EventRow | RowLevelPlan]) -> Iterator[EventRow]:
     is_row_level = any(isinstance(row, RowLevelPlan) for row in rows)
     for row in rows:
         if isinstance(row, EventRow):
@@ -123,14 +123,14 @@ def _is_since(event: EventRow, since: int) -> bool:
     return event.wanted and (event.at is None or event.at >= since)
 
 
-def _numbered(_run: Hashable, events: list[EventRow]) -> Iterator[SelectedWrite]:
+def _number_writes(_run: Hashable, events: list[EventRow]) -> Iterator[SelectedWrite]:
     # Equal events share a position: an export can contain duplicates.
     ends = [nulls_first(event.at, event.key) for event in events]
     positions = {end: position for position, end in enumerate(sorted(set(ends)), 1)}
     return (SelectedWrite(event, positions[end]) for event, end in zip(events, ends, strict=True))
 
 
-def _written(write: SelectedWrite) -> tuple[str | None, ...]:
+def _key_of_write(write: SelectedWrite) -> tuple[str | None, ...]:
     event = write.event
     return event.database, event.job_type, event.job, event.statement, event.dataset
 
@@ -158,7 +158,7 @@ def _job(write: SelectedWrite) -> tuple[str | None, ...]:
     return event.job_type, event.job, event.statement
 
 
-def _of_newest_run(_job: Hashable, writes: list[SelectedWrite]) -> Iterator[SelectedWrite]:
+def _select_newest_run(_job: Hashable, writes: list[SelectedWrite]) -> Iterator[SelectedWrite]:
     newest = max(
         (write.event for write in writes),
         key=lambda event: nulls_first(event.at, event.run_id, event.database),
@@ -173,7 +173,7 @@ def _plan_of_write(write: SelectedWrite) -> tuple[PlanKey, SelectedPlan]:
     return (event.database, event.plan or ""), SelectedPlan(event.application or "", sequence, newest)
 
 
-def _combined(one: SelectedPlan, other: SelectedPlan) -> SelectedPlan:
+def _combine(one: SelectedPlan, other: SelectedPlan) -> SelectedPlan:
     return SelectedPlan(
         max(one.application, other.application),
         min(one.sequence, other.sequence),

@@ -28,7 +28,7 @@ class _Run(NamedTuple):
 
 def silent_writes(events: Rows[EventRow]) -> Rows[Problem]:
     """Return the datasets of each job that its later runs did not write, as problems ``silent``."""
-    return events.filter(_counts).map(_without_details).group(_job, _missed)
+    return events.filter(_counts).map(_drop_details).group(_job, _report_missed)
 
 
 def _counts(event: EventRow) -> bool:
@@ -36,7 +36,7 @@ def _counts(event: EventRow) -> bool:
     return event.plan is not None and event.statement is None and event.at is not None
 
 
-def _without_details(event: EventRow) -> EventRow:
+def _drop_details(event: EventRow) -> EventRow:
     return EventRow(
         event.database,
         job=event.job,
@@ -52,7 +52,7 @@ def _job(event: EventRow) -> tuple[str | None, ...]:
     return event.database, event.job_type, event.job
 
 
-def _missed(_job: Hashable, events: list[EventRow]) -> Iterator[Problem]:
+def _report_missed(_job: Hashable, events: list[EventRow]) -> Iterator[Problem]:
     runs = _successful_runs(events)
     last_write = {dataset: number for number, run in enumerate(runs) for dataset in run.datasets}
     for dataset, last in sorted(last_write.items()):

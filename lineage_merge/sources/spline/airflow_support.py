@@ -16,7 +16,7 @@ from lineage_merge.sources.airflow_support import (
     GlueRuns,
     ObservedJob,
 )
-from lineage_merge.sources.spline.observed_applications import observed_jobs
+from lineage_merge.sources.spline.observed_applications import list_observed_jobs
 from lineage_merge.sources.spline.run_availability import ExpectedRuns, missing_runs, missing_text
 from lineage_merge.sources.spline.settings import LOCATION_KEYS, Arango, Spline
 
@@ -60,10 +60,10 @@ def _database(spline: Spline) -> tuple[str, str] | None:
     return f"arangodb://{parts.hostname or ''}:{parts.port or _PORT}", spline.arango.database
 
 
-def _awaited(spline: Spline, runs: Sequence[GlueRuns], since: int) -> AwaitedRuns | None:
+def _find_awaited(spline: Spline, runs: Sequence[GlueRuns], since: int) -> AwaitedRuns | None:
     if spline.arango is None:
         return None
-    expected = expected_runs(spline.applications, runs, since)
+    expected = list_expected_runs(spline.applications, runs, since)
     request = {
         "arango": asdict(replace(spline.arango, known_password=None)),
         "expected": [{**asdict(run), "run_ids": [*run.run_ids]} for run in expected],
@@ -72,7 +72,7 @@ def _awaited(spline: Spline, runs: Sequence[GlueRuns], since: int) -> AwaitedRun
     return AwaitedRuns(request, len(expected))
 
 
-def expected_runs(globs: Sequence[str], runs: Sequence[GlueRuns], since: int) -> list[ExpectedRuns]:
+def list_expected_runs(globs: Sequence[str], runs: Sequence[GlueRuns], since: int) -> list[ExpectedRuns]:
     """Return the expected runs: the exact runs of upstream Glue jobs, else any run since then (ms)."""
     expected: dict[str, ExpectedRuns] = {}
     for glob in globs:
@@ -90,8 +90,8 @@ def _missing(request: Mapping[str, Any], password: str | None) -> str:
     return missing_text(missing_runs(arango, expected, timedelta(seconds=request["lookback_seconds"])))
 
 
-def _observed(spline: Spline, since: int, labels: Sequence[str]) -> list[ObservedJob] | None:
-    return observed_jobs(spline.arango, since, labels) if spline.arango else None
+def _list_observed(spline: Spline, since: int, labels: Sequence[str]) -> list[ObservedJob] | None:
+    return list_observed_jobs(spline.arango, since, labels) if spline.arango else None
 
 
 SUPPORT = AirflowSupport(
@@ -100,7 +100,7 @@ SUPPORT = AirflowSupport(
     connect,
     ("applications", "labels"),
     _database,
-    _awaited,
+    _find_awaited,
     _missing,
-    _observed,
+    _list_observed,
 )

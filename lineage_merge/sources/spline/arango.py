@@ -81,7 +81,7 @@ class ArangoDatabase:
                 yield result
             if received != cursor.count():
                 raise SourceError(
-                    f"ArangoDB at {_redacted_hosts(self.settings)}:"
+                    f"ArangoDB at {_redact_hosts(self.settings)}:"
                     f" {cursor.count()} documents announced, {received} received"
                 )
         except (RequestException, ConnectionError):
@@ -105,7 +105,7 @@ class ArangoDatabase:
             collections: Any = self.client.collections()
             return frozenset(str(collection["name"]) for collection in collections)
         except (KeyError, TypeError):
-            address = f"{_redacted_hosts(self.settings)}"
+            address = f"{_redact_hosts(self.settings)}"
             problem = f"{address} is not an ArangoDB server{_port_of_others(self.settings)}"
             raise SourceError(problem) from None
 
@@ -162,7 +162,7 @@ def database(settings: Arango, *, retries: bool = True) -> Iterator[ArangoDataba
     except (RequestException, ConnectionError) as error:
         # The client reports all connection failures alike; other errors have their own name.
         reason = f" ({type(error).__name__})" if isinstance(error, RequestException) else ""
-        address = f"{_redacted_hosts(settings)}{reason}{_port_of_others(settings)}"
+        address = f"{_redact_hosts(settings)}{reason}{_port_of_others(settings)}"
         raise SourceUnreachable(f"no connection to ArangoDB at {address}") from None
     finally:
         client.close()
@@ -183,14 +183,14 @@ def _port_of_others(settings: Arango) -> str:
     return ""
 
 
-def _redacted_hosts(settings: Arango) -> str:
+def _redact_hosts(settings: Arango) -> str:
     """Return the hosts without credentials in their URLs."""
     hosts = (host.rpartition("@") for host in settings.hosts.split(","))
     return ",".join(f"{before.partition('://')[0]}://{host}" if at else host for before, at, host in hosts)
 
 
 def _explain(settings: Arango, error: ArangoServerError, databases: Sequence[str]) -> SourceError:
-    server = f"ArangoDB at {_redacted_hosts(settings)}"
+    server = f"ArangoDB at {_redact_hosts(settings)}"
     if error.error_code in _NOT_AUTHORIZED or error.http_code in (401, 403):
         return SourceDenied(f"{server} rejects user {settings.username!r} (wrong password or no permission)")
     if error.error_code == _NO_DATABASE:

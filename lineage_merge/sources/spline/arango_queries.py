@@ -131,7 +131,7 @@ def events(settings: Arango, since: int, until: int | None) -> Iterator[Document
         yield from db.query(query, since=since, until="" if until is None else until)
 
 
-def malformed_events(settings: Arango) -> Iterator[Document]:
+def list_malformed_events(settings: Arango) -> Iterator[Document]:
     """Yield the `progress` documents whose time is not a number, which are reported as rejected."""
     with database(settings) as db:
         for malformed in ("p.timestamp < 0", 'p.timestamp >= ""'):

@@ -58,7 +58,7 @@ class ArangoInput(PlanInput):
         if overview.ahead:
             spans.append((self.latest + 1, None))
         fetch = partial(_fetch_events, self.context, self.settings)
-        return _limited_partitions(self.engine.rows(spans, MAX_SLICES)).flat_map(fetch)
+        return _limit_partitions(self.engine.rows(spans, MAX_SLICES)).flat_map(fetch)
 
     def recent(self, events: Rows[EventRow]) -> Rows[EventRow]:
         """Return the events without wrong times: only recent ones are fetched."""
@@ -69,12 +69,12 @@ class ArangoInput(PlanInput):
         arguments = (self.context, self.settings, self.overview.collections)
         if not self.unrecorded:
             rows: Rows[Any] = plans
-            selected = rows.group(itemgetter(0), _selected_plan)
-            return _limited_partitions(selected).map_partitions(partial(_fetch_plans, *arguments))
+            selected = rows.group(itemgetter(0), _select_plan)
+            return _limit_partitions(selected).map_partitions(partial(_fetch_plans, *arguments))
         count = arango_queries.plan_count(self.settings)
         offsets = range(0, max(count, 1), max(PLANS_PER_SLICE, ceil(count / MAX_SLICES)))
         fetch = partial(_fetch_slice, *arguments, offsets.step)
-        return _limited_partitions(self.engine.rows(offsets, MAX_SLICES)).flat_map(fetch)
+        return _limit_partitions(self.engine.rows(offsets, MAX_SLICES)).flat_map(fetch)
 
     def application_names(self) -> Rows[Names]:
         """Return the names of all applications of the database."""
@@ -101,7 +101,7 @@ def arango_input(engine: Engine, context: Context, settings: Arango) -> ArangoIn
     )
 
 
-def _limited_partitions(rows: Rows[Any]) -> Rows[Any]:
+def _limit_partitions(rows: Rows[Any]) -> Rows[Any]:
     """Return rows in as many partitions as are computed at a time, unless the engine limits that itself."""
     return rows.repartition(rows.engine.parallelism) if rows.engine.is_local else rows
 
@@ -110,7 +110,9 @@ def _fetch_events(
     context: Context, settings: Arango, span: tuple[int, int | None] | None
 ) -> Iterator[EventRow]:
     """Yield problems and the wanted events, after checking the labels of their plans."""
-    documents = arango_queries.events(settings, *span) if span else arango_queries.malformed_events(settings)
+    documents = (
+        arango_queries.events(settings, *span) if span else arango_queries.list_malformed_events(settings)
+    )
     rows = event_rows(context, "", (read("progress", document) for document in documents))
     for batch in batched(rows, _EVENTS_PER_QUERY):
         keys = sorted({row.plan for row in batch if row.wanted and row.unlabelled and row.plan})
@@ -124,7 +126,7 @@ def _fetch_events(
                 yield row._replace(append=row.plan in changing) if row.append is None else row
 
 
-def _selected_plan(key: PlanKey, rows: list[tuple[PlanKey, object]]) -> Iterator[tuple[str, PlanFacts]]:
+def _select_plan(key: PlanKey, rows: list[tuple[PlanKey, object]]) -> Iterator[tuple[str, PlanFacts]]:
     facts = plan_facts(rows)
     if facts.selected:
         yield key[1], facts

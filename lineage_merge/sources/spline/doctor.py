@@ -177,7 +177,7 @@ def _spline_version(names: frozenset[str], versions: Versions, has_labels: bool)
         problem = f"Spline's database has version {versions.current}; supported: {SUPPORTED}"
         return failed(VERSION, SourceError(versions.refusal or problem), fix)
     state = f"{versions.current} of Spline's database"
-    return _limited(VERSION, state, has_labels=has_labels) if versions.is_0_7 else ok(VERSION, state)
+    return _report_limits(VERSION, state, has_labels=has_labels) if versions.is_0_7 else ok(VERSION, state)
 
 
 def _readable(db: ArangoDatabase, collections: list[str]) -> Diagnosis:
@@ -265,7 +265,7 @@ def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
     elif not any(version.is_0_7 for version in versions.values()):
         yield ok(EXPORT, message)
     else:
-        yield _limited(EXPORT, f"{message}; version 0.7", has_labels=bool(spline.labels))
+        yield _report_limits(EXPORT, f"{message}; version 0.7", has_labels=bool(spline.labels))
 
 
 def _progress_times(part: export.Part) -> Iterator[int]:
@@ -275,7 +275,7 @@ def _progress_times(part: export.Part) -> Iterator[int]:
             yield int(document["timestamp"])
 
 
-def _limited(check: str, state: str, *, has_labels: bool) -> Diagnosis:
+def _report_limits(check: str, state: str, *, has_labels: bool) -> Diagnosis:
     """Return the state of a database of Spline 0.7 with its limits."""
     state = f"{state}: {LIMITS_OF_0_7}"
     return warning(check, f"{state}, and spline.labels is set", NO_LABELS) if has_labels else ok(check, state)

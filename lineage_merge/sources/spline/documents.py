@@ -218,7 +218,7 @@ def _distinct(documents: Sequence[Document]) -> tuple[Document, ...]:
     if len(by_key) < len(documents):
         for document in documents:
             key = _identity(document)
-            by_key[key] = max(document, by_key[key], key=_in_order)
+            by_key[key] = max(document, by_key[key], key=_key_in_order)
     return tuple([by_key[key] for key in sorted(by_key)])
 
 
@@ -226,7 +226,7 @@ def _identity(document: Document) -> str:
     return document.get("_key") or f"{document['_from']}>{document['_to']}"
 
 
-def _in_order(document: Document) -> str:
+def _key_in_order(document: Document) -> str:
     return json.dumps(document, sort_keys=True)
 
 

@@ -55,7 +55,7 @@ def find(folder: str) -> list[Part]:
     """
     databases: dict[str, list[tuple[str, StoredFile, bool]]] = defaultdict(list)
     prefix = _root(folder)
-    files = _listed(folder)
+    files = _list_files(folder)
     for file in files:
         path = PurePosixPath(file.location)
         match = _FILE.match(path.name)
@@ -83,7 +83,7 @@ def find(folder: str) -> list[Part]:
     ]
 
 
-def _listed(folder: str) -> list[StoredFile]:
+def _list_files(folder: str) -> list[StoredFile]:
     try:
         return list_files(folder)
     except SourceMissing as error:

@@ -64,7 +64,7 @@ def size(spline: Spline) -> int | None:
         return None
     if spline.agent:
         return line_files.list_bytes(spline.agent)
-    return line_files.stored_bytes(part.slice for part in export.find(spline.export))
+    return line_files.sum_stored_bytes(part.slice for part in export.find(spline.export))
 
 
 def first_message_is(file: StoredFile, *, of_listener: bool) -> bool:
@@ -90,20 +90,20 @@ def version(spline: Spline) -> str:
 def sample(spline: Spline) -> Sample | None:
     """Return jobs and datasets of a database, or of the first documents of an export."""
     if spline.arango:
-        return _of_database(spline.arango)
-    return _of_export(export.find(spline.export)) if spline.export else None
+        return _sample_database(spline.arango)
+    return _sample_export(export.find(spline.export)) if spline.export else None
 
 
-def _of_database(settings: Arango) -> Sample:
+def _sample_database(settings: Arango) -> Sample:
     from lineage_merge.sources.spline import arango, observed_applications
 
-    jobs = ((job.job, job.newest) for job in observed_applications.observed_jobs(settings, 0, ()))
+    jobs = ((job.job, job.newest) for job in observed_applications.list_observed_jobs(settings, 0, ()))
     with arango.database(settings) as db:
         # Spline's list of datasets: one small document per URI.
         return _sample(jobs, db.query("FOR d IN dataSource RETURN d.uri"))
 
 
-def _of_export(parts: list[export.Part]) -> Sample:
+def _sample_export(parts: list[export.Part]) -> Sample:
     jobs: list[tuple[str, int]] = []
     for document in _documents(parts, "progress"):
         details = document.get("execPlanDetails")

@@ -140,7 +140,7 @@ def _query(text: str, url: str) -> "PushedQuery":
         raise _Unreadable(f"a query whose tables are unknown: {error}") from None
 
 
-def redacted_connection(uri: str) -> str:
+def redact_connection(uri: str) -> str:
     """Return an address for messages: without secrets and without the query, which varies."""
     try:
         return redact(split_jdbc(uri)[0])

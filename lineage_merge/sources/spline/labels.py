@@ -20,7 +20,7 @@ _MAX_LENGTH = 300
 
 def present(wanted: Wanted, document: Mapping[str, Any]) -> set[str]:
     """Return the names of requested labels that a `progress` or `executionPlan` document has."""
-    places = (document.get("labels"), document.get("extra"), _copied(document))
+    places = (document.get("labels"), document.get("extra"), _find_copy(document))
     return {
         name
         for name, values in wanted.items()
@@ -32,7 +32,7 @@ def pairs(wanted: Wanted, document: Mapping[str, Any]) -> set[Label]:
     """Return all labels of a `progress` or `executionPlan` document, and requested ones in its `extra`."""
     stored = {
         (name, value)
-        for labels in (document.get("labels"), _copied(document))
+        for labels in (document.get("labels"), _find_copy(document))
         if isinstance(labels, dict)
         for name in labels
         for value in _values({"": labels[name]}, "")
@@ -74,14 +74,14 @@ def _splits(name: str) -> Iterator[tuple[str, str]]:
 def owners_and_tags(document: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the owners and tags in an `executionPlan` or `progress` document, as sets of the graph."""
     texts_of_kind: dict[str, set[str]] = {}
-    for place in (document.get("labels"), document.get("extra"), _copied(document)):
+    for place in (document.get("labels"), document.get("extra"), _find_copy(document)):
         if isinstance(place, dict):
             for name in _KIND_OF_LABEL.keys() & place.keys():
                 texts_of_kind.setdefault(_KIND_OF_LABEL[name], set()).update(_texts(place[name]))
     return {kind: tuple(sorted(values)) for kind, values in texts_of_kind.items() if values}
 
 
-def _copied(document: Mapping[str, Any]) -> Any:
+def _find_copy(document: Mapping[str, Any]) -> Any:
     """Return the copy of its plan's labels that a `progress` document has."""
     details = document.get("execPlanDetails")
     return details.get("labels") if isinstance(details, dict) else None

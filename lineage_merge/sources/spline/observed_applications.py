@@ -23,7 +23,7 @@ _WRITES = (
 )
 
 
-def observed_jobs(settings: Arango, since: int, names: Sequence[str]) -> list[ObservedJob]:
+def list_observed_jobs(settings: Arango, since: int, names: Sequence[str]) -> list[ObservedJob]:
     """Return the jobs that wrote since then (ms since 1970), sorted.
 
     `names` are the labels that may name a DAG: the first one found on the execution or its plan is used. If a

@@ -35,8 +35,8 @@ def operation_chains(operations: Iterable[Document], follows: Iterable[Document]
             name = str(operation.get("name") or operation.get("type"))
             above = {text if text == _TRUNCATED else f"{name} > {text}" if text else name for text in above}
         for child in below.get(key, ()):
-            chains[child] = _truncated(chains[child] | above)
-    return {uri: " | ".join(_sorted(_truncated(texts))) for uri, texts in chains_of_source.items() if texts}
+            chains[child] = _truncate(chains[child] | above)
+    return {uri: " | ".join(_sort(_truncate(texts))) for uri, texts in chains_of_source.items() if texts}
 
 
 def _below(by_key: Mapping[str, Document], follows: Iterable[Document]) -> dict[str, set[str]]:
@@ -49,14 +49,14 @@ def _below(by_key: Mapping[str, Document], follows: Iterable[Document]) -> dict[
     return dict(below)
 
 
-def _truncated(chains: set[str]) -> set[str]:
+def _truncate(chains: set[str]) -> set[str]:
     """Limit the number of chains, independently of their order."""
     if len(chains - {_TRUNCATED}) <= MAX_CHAINS:
         return chains
-    return {*_sorted(chains)[:MAX_CHAINS], _TRUNCATED}
+    return {*_sort(chains)[:MAX_CHAINS], _TRUNCATED}
 
 
-def _sorted(chains: set[str]) -> list[str]:
+def _sort(chains: set[str]) -> list[str]:
     named = sorted(chain for chain in chains if chain and chain != _TRUNCATED)
     return [*named, _TRUNCATED] if _TRUNCATED in chains else named
 

@@ -26,7 +26,10 @@ from lineage_merge.sources.runs.run_local import Datasets, own_sources
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedPlan
 from lineage_merge.sources.spline.document_rows import Context, TranslatedPlan
 from lineage_merge.sources.spline.labels import Label
-from lineage_merge.sources.spline.unmatched_selection import unmatched_applications, unmatched_labels
+from lineage_merge.sources.spline.unmatched_selection import (
+    report_unmatched_applications,
+    report_unmatched_labels,
+)
 from lineage_merge.sources.unmatched_patterns import Names
 
 # What runs say about plans, by plan.
@@ -82,10 +85,10 @@ def read_records(plan_input: PlanInput) -> Rows[Record]:
     translated = plan_input.translated(plans)
     if unrecorded:
         translated = newest_plans(translated.cache(), unrecorded)
-    notices = [*map(_unrecorded, unrecorded), *plan_input.notices]
+    notices = [*map(_report_unrecorded, unrecorded), *plan_input.notices]
     if spline.applications:
         without_events = plan_input.application_names() if unrecorded else engine.empty()
-        notices += unmatched_applications(
+        notices += report_unmatched_applications(
             spline,
             recent.flat_map(_names_of_event).union(without_events),
             lambda: events.flat_map(_names_of_event).union(plan_input.application_names()),
@@ -94,7 +97,7 @@ def read_records(plan_input: PlanInput) -> Rows[Record]:
         is_matched = not recent.filter(_is_write).is_empty() or (
             bool(unrecorded) and not translated.filter(attrgetter("output")).is_empty()
         )
-        notices += unmatched_labels(spline.labels, plan_input.labels, is_matched=is_matched)
+        notices += report_unmatched_labels(spline.labels, plan_input.labels, is_matched=is_matched)
     return engine.union(
         [
             translated.flat_map(attrgetter("records")),
@@ -117,20 +120,20 @@ def names_of(application_name: object) -> Iterator[Names]:
 def newest_plans(translated: Rows[TranslatedPlan], databases: Iterable[str]) -> Rows[TranslatedPlan]:
     """Select, for databases without `progress`, the newest plan per job and dataset; of others all plans."""
     unrecorded = frozenset(databases)
-    by_target = translated.flat_map(partial(_by_target, databases=unrecorded))
-    newest = by_target.combine(_unchanged, _newer, _newer)
+    by_target = translated.flat_map(partial(_group_by_target, databases=unrecorded))
+    newest = by_target.combine(_return_plan, _newer, _newer)
     others = translated.filter(partial(_is_of_others, databases=unrecorded))
     return others.union(newest.map(itemgetter(1)))
 
 
-def _by_target(
+def _group_by_target(
     plan: TranslatedPlan, databases: frozenset[str]
 ) -> Iterator[tuple[tuple[str, str, str | None], TranslatedPlan]]:
     if plan.output and plan.database in databases:
         yield (plan.database, plan.output.job, plan.output.dataset), plan
 
 
-def _unchanged(plan: TranslatedPlan) -> TranslatedPlan:
+def _return_plan(plan: TranslatedPlan) -> TranslatedPlan:
     return plan
 
 
@@ -155,7 +158,7 @@ def _problem_records(events: Iterable[EventRow], resolver: Resolver) -> Iterator
     return resolver.records(Problem(*json.loads(event.problem)) for event in events if event.problem)
 
 
-def _unrecorded(database: str) -> Problem:
+def _report_unrecorded(database: str) -> Problem:
     source = f"Spline database {database}" if database else "Spline"
     message = "no run is recorded: using the newest plan of each application and target"
     return Problem("notice", source, "progress", message)

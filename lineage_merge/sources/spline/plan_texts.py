@@ -44,14 +44,14 @@ def text_rows(part: export.Part, wanted: Shared[KeyFilter] | None = None) -> Ite
     """Yield the documents of the wanted plans, and problems with documents of no plan."""
     keys = None if wanted is None else wanted.value
     if part.is_json:
-        yield from _by_document(part, export.texts(part), keys)
+        yield from _split_documents(part, export.texts(part), keys)
         return
     for block in line_files.blocks(part.slice):
         for run in _runs(part.collection, block.lines):
             text = None if run.plan is None else _objects(block.lines[run.start : run.end])
             if run.plan is None or text is None:
                 lines = block.located(run.start, run.end)
-                yield from _by_document(part, export.json_lines(lines, part.database), keys)
+                yield from _split_documents(part, export.json_lines(lines, part.database), keys)
                 continue
             plan = run.plan.decode()  # a part of the text, so UTF-8
             if keys is None or keys.passes(part.database, plan):
@@ -93,20 +93,20 @@ def _objects(lines: list[bytes]) -> str | None:
         return None
 
 
-def _by_document(
+def _split_documents(
     part: export.Part, texts: Iterable[export.Text | Problem], keys: KeyFilter | None
 ) -> Iterator[TextRow]:
     """Yield the same as `text_rows`, of single texts."""
     for text in texts:
         plan = "" if isinstance(text, Problem) else plan_key(part.collection, text.text)
         if isinstance(text, Problem) or not plan:
-            problem = text if isinstance(text, Problem) else _of_no_plan(part, text)
+            problem = text if isinstance(text, Problem) else _report_no_plan(part, text)
             yield (part.database, _PROBLEM + problem.document), problem
         elif keys is None or keys.passes(part.database, plan):
             yield (part.database, plan), DocumentTexts(part.collection, text.text)
 
 
-def _of_no_plan(part: export.Part, text: export.Text) -> Problem:
+def _report_no_plan(part: export.Part, text: export.Text) -> Problem:
     """Return why the plan of a document is unknown."""
     document = decode(part.collection, text.text)
     if isinstance(document, Problem):

@@ -173,10 +173,10 @@ def _at(relation: Relation, item: Item | None, name: str) -> SqlValue | None:
         return item.value
     if item is not None and item.table is not None:
         return item.find(name)
-    return _by_name(relation, name)
+    return _find_by_name(relation, name)
 
 
-def _by_name(relation: Relation, name: str) -> SqlValue | None:
+def _find_by_name(relation: Relation, name: str) -> SqlValue | None:
     listed = [item.value for item in relation.named if fold(item.name) == fold(name)]
     if listed:
         return listed[0] if len(listed) == 1 else None
@@ -200,9 +200,9 @@ def _name(table: Any) -> str:
         return ""
     if len(name) == 1 and not name[0].quoted and name[0].name.lower() == "dual":
         return ""  # one empty row
-    return ".".join(_quoted(part) if part else "" for part in name)
+    return ".".join(_quote(part) if part else "" for part in name)
 
 
-def _quoted(identifier: Any) -> str:
+def _quote(identifier: Any) -> str:
     value = str(identifier.name)
     return '"' + value.replace('"', '""') + '"' if identifier.quoted else value

@@ -87,7 +87,9 @@ class ExportInput(PlanInput):
     def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Assemble the plans from the files of all collections."""
         collections = [name for name in self.parts if name != "progress"]
-        size = line_files.unpacked_bytes(part.slice for name in collections for part in self.parts[name])
+        size = line_files.estimate_unpacked_bytes(
+            part.slice for name in collections for part in self.parts[name]
+        )
         wanted = share_filter(plans, size, self.unrecorded)
         texts: Rows[Any] = self._rows(*collections).flat_map(partial(text_rows, wanted=wanted))
         translate = partial(_translate_texts, self.context, unrecorded=self.unrecorded)

@@ -82,7 +82,7 @@ def missing_runs(settings: Arango, expected: Sequence[ExpectedRuns], lookback: t
         return []
     with database(settings, retries=False) as db:
         if "progress" not in db.collections:
-            return [problem for one in expected for problem in _unreported(one, ())]
+            return [problem for one in expected for problem in _list_unreported(one, ())]
         committed = db.snapshot().variables
         names = sorted({name for one in expected for name in _names_on_glue(one)})
         of_runs: list[Report] = []
@@ -94,7 +94,7 @@ def missing_runs(settings: Arango, expected: Sequence[ExpectedRuns], lookback: t
             since: [*_reports(db.query(_SINCE, since=since, **committed))]
             for since in {one.since for one in expected}
         }
-    return [problem for one in expected for problem in _unreported(one, [*of_runs, *later[one.since]])]
+    return [problem for one in expected for problem in _list_unreported(one, [*of_runs, *later[one.since]])]
 
 
 def _names_on_glue(one: ExpectedRuns) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _reports(rows: Iterable[Any]) -> Iterator[Report]:
             yield Report(row["application"], bool(row["failed"]))
 
 
-def _unreported(one: ExpectedRuns, reports: Sequence[Report]) -> Iterator[MissingRun]:
+def _list_unreported(one: ExpectedRuns, reports: Sequence[Report]) -> Iterator[MissingRun]:
     for run_id in one.run_ids or ("",):
         about = [report.failed for report in reports if _is_of(one, run_id, report.application)]
         if not about or all(about):

@@ -67,10 +67,10 @@ def translate(
         return
     plan, problems = with_tables(plan, document)
     yield from problems
-    yield from _of_listener(plan, document)
+    yield from _report_listener(plan, document)
     job = JobKey(JOB_TYPE, application(name).job)
     output = Reference("", write["outputSource"], job.name)
-    yield from _written(write, output, _table_of_write(plan, write))
+    yield from _describe_written(write, output, _table_of_write(plan, write))
     # `progress` has the facts about runs; without it, only the job itself is known.
     yield Job(job, properties=_framework(plan), sets=labels.owners_and_tags(plan.header or {}))
     yield Writes(job, output)
@@ -143,13 +143,13 @@ def with_tables(plan: Plan, document: str) -> tuple[Plan, list[Problem]]:
             if sources.is_query:
                 queries.append(sources.query)
             if sources.problem:
-                what = f"{jdbc_queries.redacted_connection(uri)}: {sources.problem}"
+                what = f"{jdbc_queries.redact_connection(uri)}: {sources.problem}"
                 problems.append(Problem("not-joined", document, key, what))
         operations.append({**operation, "inputSources": uris, jdbc_queries.QUERIES: queries})
     return replace(plan, parts={**plan.parts, "operation": tuple(operations)}), problems
 
 
-def _of_listener(plan: Plan, document: str) -> Iterator[Problem]:
+def _report_listener(plan: Plan, document: str) -> Iterator[Problem]:
     """Yield what our listener found to be missing in a plan of Spark."""
     reported = ((plan.header or {}).get("extra") or {}).get("problems")
     for problem in reported if isinstance(reported, list) else ():
@@ -164,7 +164,7 @@ def _framework(plan: Plan) -> dict[str, str]:
     return {"framework": name} if name else {}
 
 
-def _written(write: Document, output: Reference, table: CatalogTable | None) -> Iterator[Element]:
+def _describe_written(write: Document, output: Reference, table: CatalogTable | None) -> Iterator[Element]:
     file_format = (write.get("extra") or {}).get("destinationType")
     properties = {"format": file_format} if file_format else {}
     yield Dataset(output, Authority.BUILDER, properties=properties)

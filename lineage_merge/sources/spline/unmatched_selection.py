@@ -12,7 +12,7 @@ from lineage_merge.sources.spline.settings import Spline
 from lineage_merge.sources.unmatched_patterns import Existing, Names, Patterns, existing, list_names, similar
 
 
-def unmatched_applications(
+def report_unmatched_applications(
     spline: Spline, recent: Rows[Names], everything: Callable[[], Rows[Names]]
 ) -> Iterator[Problem]:
     """Yield a notice for each pattern that matches no application, or only older writes.
@@ -35,7 +35,7 @@ def unmatched_applications(
                 yield Problem("notice", patterns.source, patterns.key, message)
 
 
-def unmatched_labels(
+def report_unmatched_labels(
     wanted: Wanted, labels_of: Callable[[], Rows[Label]], *, is_matched: bool
 ) -> Iterator[Problem]:
     """Yield a notice for each requested value that no document has.
@@ -63,17 +63,17 @@ def _existing(labels: Rows[Label], name: str, value: str) -> str:
     """Return the values of this label; if there are none, the names of labels."""
     values = existing(labels.filter(partial(_has_name, name=name)).map(_value))
     if values.number:
-        return _listed(values, value)
+        return _list_names(values, value)
     names = existing(labels.map(_name))
     if names.number:
-        return f"the labels {_listed(names, name)}"
+        return f"the labels {_list_names(names, name)}"
     return (
         "no labels at all, which Spline 0.7 and producer API 1.1 do not store:"
         " select by spline.applications instead"
     )
 
 
-def _listed(names: Existing, wanted: str) -> str:
+def _list_names(names: Existing, wanted: str) -> str:
     return f"{list_names(names)}{similar(wanted, names.names)}"
 
 

@@ -41,7 +41,7 @@ def translate(lineage: ProjectLineage, project: str, dialect: str, location: str
                 yield column_of(ref, column, at if lineage.shapes[created.key].complete else None)
         for sequence, write in enumerate(file.writes, 1):
             yield from write_elements(write, sequence, job, references)
-    referenced = _referenced(lineage)
+    referenced = _list_referenced(lineage)
     for key, path in lineage.locations.items():
         if key in referenced:
             table = references[key]
@@ -60,7 +60,7 @@ def problem(note: Note, file: str, location: str) -> Problem:
     return Problem(note.kind, f"{location.rstrip('/')}/{file}", f"line {note.line}", redact(note.message))
 
 
-def _referenced(lineage: ProjectLineage) -> set[str]:
+def _list_referenced(lineage: ProjectLineage) -> set[str]:
     return {
         key
         for file in lineage.files

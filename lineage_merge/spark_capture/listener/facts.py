@@ -49,7 +49,7 @@ def _argument(arguments: Sequence[str], flag: str) -> str:
     return ""
 
 
-def started_ms(query: Any) -> int | None:
+def find_start_ms(query: Any) -> int | None:
     """Return when Spark began with an execution, in ms since 1970; None if it does not say."""
     return first_phase(str(query.tracker().phases().toString()))
 

@@ -18,7 +18,7 @@ from lineage_merge.spark_capture.listener.facts import (
     application_of,
     counts_of,
     error_text,
-    started_ms,
+    find_start_ms,
 )
 from lineage_merge.spark_capture.listener.lines import messages
 from lineage_merge.spark_capture.listener.nested_writes import Write
@@ -132,7 +132,7 @@ class Listener:
         document = write_document(session, query.analyzed(), session.application, name, plan_id)
         if document is None or _is_temporary(document):
             return None
-        started = started_ms(query)
+        started = find_start_ms(query)
         return Write(
             document,
             execution.ended_ms if started is None else started,

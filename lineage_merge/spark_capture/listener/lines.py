@@ -55,7 +55,7 @@ def plan(write: WriteDocument) -> Json:
         target = {**target, "params": {**params, "table": view}}
     problems = [[problem.kind, problem.field, problem.message] for problem in write.problems]
     extra = {**document["extraInfo"], **({"problems": problems} if problems else {})}
-    return without_secrets(
+    return mask_secrets(
         {
             # First, so that the beginning of a file shows what it is.
             "agentInfo": {"name": LISTENER, "version": __version__},
@@ -77,38 +77,38 @@ def event(write: Write, application: Application) -> Json:
     return {**message, "extra": {**extra, "writeMetrics": dict(write.counts)}}
 
 
-def without_secrets(document: Json) -> Json:
+def mask_secrets(document: Json) -> Json:
     """Return a plan without passwords, tokens and keys, as far as they can be recognized.
 
     Literals are parts of code and are left, but for those that are arguments of encryption functions.
     """
     expressions: Mapping[str, Any] = document["expressions"]
-    keys = _of_encryption(expressions["functions"])
+    keys = _find_encryption(expressions["functions"])
     constants = [
         {**constant, "value": _argument(constant.get("value"))} if constant["id"] in keys else constant
         for constant in expressions["constants"]
     ]
-    redacted: Json = _redacted({**document, "expressions": {**expressions, "constants": constants}}, "")
+    redacted: Json = _redact({**document, "expressions": {**expressions, "constants": constants}}, "")
     return redacted
 
 
-def _redacted(value: Any, key: str) -> Any:
+def _redact(value: Any, key: str) -> Any:
     if isinstance(value, str):
         if key in _GENERATED:
             return value
         return redact_sql(value) if key in _SQL else redact(value)
     if isinstance(value, dict):
         return {
-            name: MASK if isinstance(part, str) and names_secret(name) else _redacted(part, name)
+            name: MASK if isinstance(part, str) and names_secret(name) else _redact(part, name)
             for name, part in value.items()
         }
     if isinstance(value, list):
-        return [_redacted(part, key) for part in value]
+        return [_redact(part, key) for part in value]
     # JSON has no NaN and no infinity.
     return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
-def _of_encryption(functions: Iterable[Json]) -> frozenset[str]:
+def _find_encryption(functions: Iterable[Json]) -> frozenset[str]:
     """Return the ids of expressions below calls of encryption functions."""
     children: dict[str, list[str]] = {}
     arguments: list[str] = []

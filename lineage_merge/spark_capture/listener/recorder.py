@@ -158,7 +158,7 @@ class Recorder:
 
     def _fail(self, error: Exception) -> None:
         self.counts.failed += 1
-        self.log_once(f"failed {type(error).__name__}", f"a write is not recorded: {_shown(error)}")
+        self.log_once(f"failed {type(error).__name__}", f"a write is not recorded: {_show_error(error)}")
 
     def _add(self, write: Write) -> None:
         """Add a write; one that ran as a part of it becomes a part of it."""
@@ -193,7 +193,7 @@ class Recorder:
             self._deliver(list(self._unsent))
         except Exception as error:  # noqa: BLE001 (the job must not fail)
             self.counts.undelivered += 1
-            self.log_once("undelivered", f"not delivered, which is tried again: {_shown(error)}")
+            self.log_once("undelivered", f"not delivered, which is tried again: {_show_error(error)}")
             self._shorten()
             self._due = monotonic() + self._limits.seconds
         else:
@@ -212,6 +212,6 @@ def _size(messages: Messages) -> int:
     return len(messages.plan) + len(messages.event)
 
 
-def _shown(error: Exception) -> str:
+def _show_error(error: Exception) -> str:
     """Return an error for the log; messages of other errors may contain anything."""
     return error.message if isinstance(error, LineageMergeError) else type(error).__name__

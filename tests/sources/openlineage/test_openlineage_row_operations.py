@@ -11,7 +11,7 @@ from lineage_merge.model.elements import Element, Feeds, FeedsColumn, Influences
 from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage import row_operations, translator
-from lineage_merge.sources.openlineage.row_operations import unnamed_target
+from lineage_merge.sources.openlineage.row_operations import explain_unnamed_target
 from lineage_merge.sources.openlineage.runs import Run, combine_events
 from tests.sources.openlineage.made_events import (
     SPARK,
@@ -275,7 +275,10 @@ def test_a_table_without_a_database_is_reported_with_its_job() -> None:
     run = run_of("execute_update_command", "update t set a = 1", outputs=())
 
     assert translator.targets(run) == []
-    assert unnamed_target(run) == "update of t: no event of the job has the table, and the name no database"
+    assert (
+        explain_unnamed_target(run)
+        == "update of t: no event of the job has the table, and the name no database"
+    )
 
 
 @pytest.mark.parametrize("query", ["", "select order_id, amount from orders"])
@@ -374,11 +377,11 @@ def test_other_producers_are_read_as_they_are() -> None:
 def test_without_the_parser_the_report_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     monkeypatch.delitem(sys.modules, "lineage_merge.sources.openlineage.statements", raising=False)
-    row_operations._parsed.cache_clear()
+    row_operations._parse.cache_clear()
 
     found = elements(run_of("replace_data.lake_db_t", "delete from lake.db.t where amount = 7", [TARGET]))
 
-    row_operations._parsed.cache_clear()
+    row_operations._parse.cache_clear()
     assert values(found) == influences(found) == set()
     [(_, _, message)] = problems(found)
     assert "install lineage-merge[columns]" in message

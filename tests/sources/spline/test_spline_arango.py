@@ -20,7 +20,7 @@ from lineage_merge.model.errors import (
 from lineage_merge.sources.spline import arango_queries
 from lineage_merge.sources.spline.arango_queries import (
     events,
-    malformed_events,
+    list_malformed_events,
     overview,
     plan_count,
     plan_keys,
@@ -249,7 +249,7 @@ def test_time_spans_cover_all_events_and_malformed_ones_are_separate(
 
     assert [len(each) for each in slices] == [1, 1, 4, 1]
     assert {key for each in slices for key in each} == numbered
-    assert set(keys_of(malformed_events(server))) == malformed
+    assert set(keys_of(list_malformed_events(server))) == malformed
     assert {each.scanned_full for each in arango.standin.requests} == {0}
 
 

@@ -11,7 +11,7 @@ from lineage_merge.model.elements import Dataset, Element, Feeds, Problem, Refer
 from lineage_merge.model.records import DatasetRecord
 from lineage_merge.sources.spline.database_state import EVERYTHING
 from lineage_merge.sources.spline.documents import assemble
-from lineage_merge.sources.spline.jdbc_queries import Sources, redacted_connection, sources
+from lineage_merge.sources.spline.jdbc_queries import Sources, redact_connection, sources
 from lineage_merge.sources.spline.translator import translate
 from tests.record_reading import flows_of, problems_of, records_of
 from tests.spline_documents import Read, SplineDatabase
@@ -148,7 +148,7 @@ def test_without_sqlglot_a_query_is_reported_and_a_table_still_read(monkeypatch:
 
 def test_a_message_shows_the_connection_only() -> None:
     assert (
-        redacted_connection(f"{URL}?user=me&password=hunter2:(select 'k' from t) q")
+        redact_connection(f"{URL}?user=me&password=hunter2:(select 'k' from t) q")
         == f"{URL}?user=me&password=*****"
     )
 

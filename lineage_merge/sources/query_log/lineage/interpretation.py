@@ -77,9 +77,9 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     line = unit.target + 1
     notes: list[Note] = []
     statements = [
-        _with_files(replace(parsed, line=position), files, warehouse, notes)
+        _insert_files(replace(parsed, line=position), files, warehouse, notes)
         for position, (text, files) in enumerate(zip(unit.statements, unit.sources, strict=True), 1)
-        for parsed in parsed_statements(text, warehouse.dialect)
+        for parsed in parse_statements(text, warehouse.dialect)
     ]
     load_columns = partial(copying.columns_of, warehouse.read_paths)
     script = Script("", tuple(statements), Variables())
@@ -102,7 +102,7 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
         table.key: table.shape for table in lineage.created if table.line == line and table.shape.complete
     }
     if any(_names_columns_after_values(statement.tree) for statement in statements):
-        writes = [_without_unnamed(write, notes) for write in writes]
+        writes = [_drop_unnamed(write, notes) for write in writes]
         created = {key: shape for key, shape in created.items() if not any(map(_UNNAMED.match, shape.names))}
     if names is not None:
         writes = [names.write(write) for write in writes]
@@ -141,7 +141,7 @@ def _reason(lineage: FileLineage, kind: str, line: int, reported: Collection[str
 
 
 @lru_cache(maxsize=20_000)
-def parsed_statements(text: str, dialect: str) -> tuple[Parsed, ...]:
+def parse_statements(text: str, dialect: str) -> tuple[Parsed, ...]:
     """Return a parsed template."""
     return parse("", text, Dialect.get_or_raise(dialect), {}).statements
 
@@ -157,20 +157,20 @@ def _tables(unit: Unit, warehouse: Warehouse) -> LoggedTables:
     )
 
 
-def created_view(unit: Unit, warehouse: Warehouse) -> Iterator[str]:
+def find_created_view(unit: Unit, warehouse: Warehouse) -> Iterator[str]:
     """Yield the dataset of the view that a unit's statement creates."""
     datasets = _tables(unit, warehouse)
-    for parsed in parsed_statements(unit.statements[unit.target], warehouse.dialect):
+    for parsed in parse_statements(unit.statements[unit.target], warehouse.dialect):
         tree = parsed.tree
         table = tree.find(exp.Table) if isinstance(tree, exp.Create) and tree.kind == "VIEW" else None
         if table is not None and (key := datasets.name_table(table, (), Variables())) is not None:
             yield key
 
 
-def created_location(unit: Unit, warehouse: Warehouse) -> Iterator[ExternalTable]:
+def find_created_location(unit: Unit, warehouse: Warehouse) -> Iterator[ExternalTable]:
     """Yield the external table that a unit's statement creates, with its path."""
     datasets = _tables(unit, warehouse)
-    for parsed in parsed_statements(unit.statements[unit.target], warehouse.dialect):
+    for parsed in parse_statements(unit.statements[unit.target], warehouse.dialect):
         tree = parsed.tree
         if not isinstance(tree, exp.Create) or tree.kind != "TABLE":
             continue
@@ -179,7 +179,7 @@ def created_location(unit: Unit, warehouse: Warehouse) -> Iterator[ExternalTable
             yield ExternalTable(*datasets.whole_name(table), location)
 
 
-def _with_files(parsed: Parsed, files: tuple[str, ...], warehouse: Warehouse, notes: list[Note]) -> Parsed:
+def _insert_files(parsed: Parsed, files: tuple[str, ...], warehouse: Warehouse, notes: list[Note]) -> Parsed:
     copy = parsed.tree
     if isinstance(copy, Unload) and len(files) == 1:
         return replace(parsed, tree=replace(copy, path=files[0]))
@@ -211,7 +211,7 @@ def _names_columns_after_values(tree: object) -> bool:
     )
 
 
-def _without_unnamed(write: Write, notes: list[Note]) -> Write:
+def _drop_unnamed(write: Write, notes: list[Note]) -> Write:
     columns = [(name, value) for name, value in write.columns if not _UNNAMED.match(name)]
     if len(columns) < len(write.columns):
         notes.append(Note("no-columns", write.line, _UNNAMED_COLUMNS))

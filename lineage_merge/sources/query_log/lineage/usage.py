@@ -22,7 +22,7 @@ from lineage_merge.model.elements import (
     field_path,
 )
 from lineage_merge.sources.query_log.lineage.column_names import column_names
-from lineage_merge.sources.query_log.lineage.interpretation import Warehouse, parsed_statements
+from lineage_merge.sources.query_log.lineage.interpretation import Warehouse, parse_statements
 from lineage_merge.sources.query_log.lineage.names import NO_DATASET, LoggedTables
 from lineage_merge.sources.query_log.statements.facts import query_of_cursor
 from lineage_merge.sources.query_log.statements.reads import CountedReads
@@ -73,7 +73,7 @@ def reads_of(counted: CountedReads, warehouse: Warehouse, shapes: Shapes) -> Dat
     names = column_names(key.renamed_columns, datasets)
     if names is not None:
         shapes = names.before(shapes)
-    statements = parsed_statements(query_of_cursor(counted.reads.text), warehouse.dialect)
+    statements = parse_statements(query_of_cursor(counted.reads.text), warehouse.dialect)
     for statement in statements:
         if isinstance(statement.tree, Unread) and statement.tree.is_broken:
             return DatasetReads({}, {}, statement.tree.why)
@@ -91,7 +91,7 @@ def reads_of(counted: CountedReads, warehouse: Warehouse, shapes: Shapes) -> Dat
     for dataset, column in lineage.read_columns:
         if dataset in columns:
             current = column if names is None else names.of(dataset, column)
-            columns[dataset].update(_with_structures(current))
+            columns[dataset].update(_list_structures(current))
     return DatasetReads(columns, datasets.references)
 
 
@@ -100,7 +100,7 @@ def _is_table(dataset: str, datasets: LoggedTables) -> bool:
     return dataset in datasets.external or bool(datasets.references[dataset].namespace)
 
 
-def _with_structures(column: str) -> Iterator[str]:
+def _list_structures(column: str) -> Iterator[str]:
     """Yield a column; of a field the structures around it, too."""
     names = column.split(FIELD)
     for number in range(1, len(names) + 1):

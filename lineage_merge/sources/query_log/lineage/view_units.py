@@ -5,7 +5,7 @@ from functools import partial
 
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
 from lineage_merge.sources.query_log.lineage.dbt_jobs import DbtJobs
-from lineage_merge.sources.query_log.lineage.interpretation import Warehouse, created_view
+from lineage_merge.sources.query_log.lineage.interpretation import Warehouse, find_created_view
 from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.query_log.statements import view_definitions
 from lineage_merge.sources.query_log.statements.facts import creates_view
@@ -24,7 +24,7 @@ def view_units(
 ) -> Rows[CountedUnit]:
     """Return the units of `views` that `units`, statements of dbt and its manifests do not create."""
     shared = engine.share(warehouse)
-    created = set(units.filter(_creates_view).flat_map(partial(_created_views, shared)).collect())
+    created = set(units.filter(_creates_view).flat_map(partial(_list_created_views, shared)).collect())
     of_dbt = statements.flat_map(partial(view_definitions.view_of_dbt, namespace=log.namespace))
     created.update(map(warehouse.resolve_id, set(of_dbt.collect())))
     created.update(warehouse.resolve_id(job.dataset) for jobs in dbt.by_node.values() for job in jobs)
@@ -32,11 +32,11 @@ def view_units(
         lambda view: view, view_definitions.newer, view_definitions.newer
     )
     return newest.flat_map(partial(_view_unit, log.search_path)).filter(
-        lambda counted: created.isdisjoint(created_view(counted.unit, shared.value))
+        lambda counted: created.isdisjoint(find_created_view(counted.unit, shared.value))
     )
 
 
-def outdated_views(engine: Engine, units: Rows[CountedUnit], warehouse: Warehouse) -> frozenset[str]:
+def find_outdated_views(engine: Engine, units: Rows[CountedUnit], warehouse: Warehouse) -> frozenset[str]:
     """Return the keys of units that create a view which a later one replaces."""
     newest: dict[str, tuple[int, str]] = {}
     views = units.filter(_creates_view).flat_map(partial(_times_of_views, engine.share(warehouse))).collect()
@@ -46,7 +46,7 @@ def outdated_views(engine: Engine, units: Rows[CountedUnit], warehouse: Warehous
 
 
 def _times_of_views(shared: Shared[Warehouse], counted: CountedUnit) -> Iterator[tuple[str, int, str]]:
-    for view in created_view(counted.unit, shared.value):
+    for view in find_created_view(counted.unit, shared.value):
         yield view, counted.last, counted.unit.key
 
 
@@ -54,8 +54,8 @@ def _creates_view(counted: CountedUnit) -> bool:
     return creates_view(counted.unit.statements[counted.unit.target])
 
 
-def _created_views(shared: Shared[Warehouse], counted: CountedUnit) -> Iterator[str]:
-    return created_view(counted.unit, shared.value)
+def _list_created_views(shared: Shared[Warehouse], counted: CountedUnit) -> Iterator[str]:
+    return find_created_view(counted.unit, shared.value)
 
 
 def _view_unit(search_path: tuple[str, ...], named: tuple[str, Prepared]) -> Iterator[CountedUnit]:

@@ -80,14 +80,14 @@ def messages(lines: Iterable[tuple[str, bytes]]) -> Iterator[Message | Problem]:
             version = announced["version"]
             if not text[announced.end() :].strip():
                 continue
-        for message in [*_in_line(location, text)]:
+        for message in [*_read_line(location, text)]:
             if isinstance(message, Message) and not message.version:
                 message = message._replace(version=version)
             yield message
         version = ""
 
 
-def _in_line(location: str, text: str) -> Iterator[Message | Problem]:
+def _read_line(location: str, text: str) -> Iterator[Message | Problem]:
     arrays = list(_arrays(location, text))
     if arrays:
         yield from arrays
@@ -104,7 +104,7 @@ def _in_line(location: str, text: str) -> Iterator[Message | Problem]:
             if begins:
                 yield _not_json(location, error)
             continue
-        yield from _of_body(location, body)
+        yield from _read_body(location, body)
 
 
 def _arrays(location: str, text: str) -> Iterator[Message | Problem]:
@@ -124,7 +124,7 @@ def _arrays(location: str, text: str) -> Iterator[Message | Problem]:
             yield Message(location, kind, body, version if isinstance(version, str) else "")
 
 
-def _of_body(location: str, body: object) -> Iterator[Message | Problem]:
+def _read_body(location: str, body: object) -> Iterator[Message | Problem]:
     if isinstance(body, list):
         for event in body:
             if isinstance(event, dict) and event.keys() >= _EVENT:

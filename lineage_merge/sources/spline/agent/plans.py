@@ -88,7 +88,7 @@ def documents(plan: Document, created: int = 0) -> dict[str, list[Document]]:
         made.constant(constant)
     for function in functions:
         made.function(function)
-    made.derived(attributes, functions)
+    made.add_derived(attributes, functions)
     return dict(made.found)
 
 
@@ -146,15 +146,15 @@ class _Builder:
     def header(self, plan: Document, created: int) -> None:
         names = ("name", "discriminator", "systemInfo", "agentInfo")
         own = {name: plan[name] for name in names if plan.get(name) is not None}
-        texts = {"labels": plan.get("labels") or {}, "extra": _without_nulls(plan.get("extraInfo") or {})}
+        texts = {"labels": plan.get("labels") or {}, "extra": _drop_nulls(plan.get("extraInfo") or {})}
         document = {"_key": self._key, "_created": created, **own, **texts}
         self.found["executionPlan"].append(document)
 
     def operation(self, kind: str, operation: Document) -> None:
         names = ("name", "inputSources", "outputSource", "append")
         own = {name: operation[name] for name in names if operation.get(name) is not None}
-        params = _without_nulls(operation.get("params") or {})
-        texts = {"params": params, "extra": _without_nulls(operation.get("extra") or {})}
+        params = _drop_nulls(operation.get("params") or {})
+        texts = {"params": params, "extra": _drop_nulls(operation.get("extra") or {})}
         self._vertex("operation", operation["id"], {**own, **texts, "type": kind})
         start = self._id("operation", operation["id"])
         for index, child in enumerate(operation.get("childIds") or ()):
@@ -212,8 +212,8 @@ class _Builder:
             "type": "Func",
             "name": function.get("name"),
             "arity": len(children),
-            "params": _without_nulls(function.get("params") or {}),
-            "extra": _without_nulls(function.get("extra") or {}),
+            "params": _drop_nulls(function.get("params") or {}),
+            "extra": _drop_nulls(function.get("extra") or {}),
         }
         self._vertex("expression", function["id"], {**fields, **_data_type(function)})
         start = self._id("expression", function["id"])
@@ -222,7 +222,7 @@ class _Builder:
             if reference:
                 self._edge("takes", start, self._id(*reference), index=index)
 
-    def derived(self, attributes: Iterable[Document], functions: Iterable[Document]) -> None:
+    def add_derived(self, attributes: Iterable[Document], functions: Iterable[Document]) -> None:
         """Add the nearest attributes from which each attribute is computed."""
         below = {function["id"]: function.get("childRefs") or () for function in functions}
         for attribute in attributes:
@@ -242,11 +242,11 @@ class _Builder:
                     self._edge("derivesFrom", start, self._id("attribute", source))
 
 
-def _without_nulls(value: Any) -> Any:
+def _drop_nulls(value: Any) -> Any:
     """Return a parameter as the server stores it, without null values."""
     if isinstance(value, dict):
-        return {name: _without_nulls(member) for name, member in value.items() if member is not None}
-    return [_without_nulls(member) for member in value] if isinstance(value, list) else value
+        return {name: _drop_nulls(member) for name, member in value.items() if member is not None}
+    return [_drop_nulls(member) for member in value] if isinstance(value, list) else value
 
 
 def _data_type(part: Document) -> dict[str, str]:

@@ -108,7 +108,7 @@ class AgentInput(PlanInput):
     def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Translate the plans in files."""
         wanted = share_filter(plans, self.stored_bytes, self.unrecorded)
-        read: Rows[Any] = self.messages.flat_map(partial(_wanted_plan, wanted=wanted))
+        read: Rows[Any] = self.messages.flat_map(partial(_select_plan, wanted=wanted))
         translate = partial(_translate, self.context, unrecorded=self.unrecorded)
         return read.union(plans).group(itemgetter(0), translate)
 
@@ -148,7 +148,7 @@ def agent_input(
         latest=latest,
         messages=by_plan,
         newest=newest or 0,
-        stored_bytes=line_files.stored_bytes(parts),
+        stored_bytes=line_files.sum_stored_bytes(parts),
     )
 
 
@@ -251,7 +251,7 @@ def _label_pairs(context: Context, group: PlanMessages) -> Iterator[Label]:
         yield from sorted(labels.pairs(context.spline.labels, document))
 
 
-def _wanted_plan(
+def _select_plan(
     group: PlanMessages, wanted: Shared[KeyFilter] | None
 ) -> Iterator[tuple[PlanKey, AgentPlan]]:
     if group.plan and (wanted is None or wanted.value.passes("", group.key)):

@@ -168,12 +168,12 @@ class Attributes:
             self.graph.add(attribute, cte_column(cte, position))
 
     def _cte_definition(self, operation: str) -> None:
-        self._by_position(operation)
+        self._match_by_position(operation)
         cte = self._plan.params(operation).get("id")
         for position, value in enumerate(self._plan.output(operation)):
             self.graph.add(cte_column(cte, position), value)
 
-    def _by_position(self, operation: str) -> None:
+    def _match_by_position(self, operation: str) -> None:
         if len(self._plan.children.get(operation, ())) == 1:
             self._union(operation)
 
@@ -261,8 +261,8 @@ _OPERATIONS: Mapping[str, Callable[[Attributes, str], None]] = {
     "MergeRows": Attributes._merge_rows,
     "Union": Attributes._union,
     # They output one row per input row with the same columns, under new attributes in some versions of Spark.
-    "View": Attributes._by_position,
-    "SubqueryAlias": Attributes._by_position,
+    "View": Attributes._match_by_position,
+    "SubqueryAlias": Attributes._match_by_position,
 }
 
 

@@ -57,26 +57,26 @@ class PlanColumns:
     documents: Mapping[str, Sequence[Document]] = field(default_factory=dict)
     application: str = ""
 
-    def _of(self, collection: str) -> Sequence[Document]:
+    def _list_documents(self, collection: str) -> Sequence[Document]:
         return self.documents.get(collection, ())
 
-    def _by_id(self, collection: str) -> dict[str, Document]:
-        return {f"{collection}/{document['_key']}": document for document in self._of(collection)}
+    def _index_by_id(self, collection: str) -> dict[str, Document]:
+        return {f"{collection}/{document['_key']}": document for document in self._list_documents(collection)}
 
     @cached_property
     def operations(self) -> dict[str, Document]:
         """Return the operations by id."""
-        return self._by_id("operation")
+        return self._index_by_id("operation")
 
     @cached_property
     def attributes(self) -> dict[str, Document]:
         """Return the attributes by id."""
-        return self._by_id("attribute")
+        return self._index_by_id("attribute")
 
     @cached_property
     def expressions(self) -> dict[str, Document]:
         """Return the expressions by id."""
-        return self._by_id("expression")
+        return self._index_by_id("expression")
 
     @cached_property
     def write(self) -> str:
@@ -95,7 +95,7 @@ class PlanColumns:
     @cached_property
     def children(self) -> dict[str, tuple[str, ...]]:
         """Return the inputs of each operation, in order."""
-        children = _ordered(self._of("follows"))
+        children = _sort_edges(self._list_documents("follows"))
         return {
             key: tuple(child for child in children.get(key, ()) if child in self.operations)
             for key in children
@@ -113,10 +113,10 @@ class PlanColumns:
     @cached_property
     def schemas(self) -> dict[str, tuple[str, ...]]:
         """Return the output attributes of each operation, by position."""
-        columns = _ordered(self._of("consistsOf"))
+        columns = _sort_edges(self._list_documents("consistsOf"))
         return {
             edge["_from"]: tuple(columns.get(edge["_to"], ()))
-            for edge in self._of("emits")
+            for edge in self._list_documents("emits")
             if edge["_from"] in self.operations
         }
 
@@ -172,7 +172,7 @@ class PlanColumns:
     def produced(self) -> dict[str, frozenset[str]]:
         """Return the new attributes of each operation."""
         by_start: defaultdict[str, set[str]] = defaultdict(set)
-        for edge in self._of("produces"):
+        for edge in self._list_documents("produces"):
             by_start[edge["_from"]].add(edge["_to"])
         return {key: frozenset(values) for key, values in by_start.items()}
 
@@ -182,14 +182,14 @@ class PlanColumns:
 
         Producer API 1 plans have no edges to them: there the expression is found at the attribute's position.
         """
-        computing = _ordered(self._of("computedBy"))
+        computing = _sort_edges(self._list_documents("computedBy"))
         if not computing:
-            return self._computed_by_position()
+            return self._match_by_position()
         return {
             key: tuple(value for value in computing[key] if value in self.expressions) for key in computing
         }
 
-    def _computed_by_position(self) -> dict[str, tuple[str, ...]]:
+    def _match_by_position(self) -> dict[str, tuple[str, ...]]:
         literals: dict[str, tuple[str, ...]] = {}
         for operation in self.bottom_up:
             known = self.outputs_below(operation)
@@ -207,18 +207,20 @@ class PlanColumns:
     @cached_property
     def arguments(self) -> dict[str, tuple[str, ...]]:
         """Return the arguments of each expression (attributes and expressions) in order."""
-        return {key: tuple(values) for key, values in _ordered(self._of("takes")).items()}
+        return {key: tuple(values) for key, values in _sort_edges(self._list_documents("takes")).items()}
 
     @cached_property
     def derives_from(self) -> dict[str, tuple[str, ...]]:
         """Return the nearest attributes from which each attribute is computed, as Spline recorded them."""
-        return {key: tuple(values) for key, values in _ordered(self._of("derivesFrom")).items()}
+        return {
+            key: tuple(values) for key, values in _sort_edges(self._list_documents("derivesFrom")).items()
+        }
 
     @cached_property
     def uses(self) -> dict[str, tuple[Use, ...]]:
         """Return each operation's parameters that are attributes or expressions, by location."""
         uses: defaultdict[str, list[Use]] = defaultdict(list)
-        for edge in self._of("uses"):
+        for edge in self._list_documents("uses"):
             uses[edge["_from"]].append(Use(_path(str(edge.get("path") or "")), edge["_to"]))
         return {key: tuple(sorted(values, key=lambda use: _place(use.path))) for key, values in uses.items()}
 
@@ -339,20 +341,20 @@ def values_by_position(
     """
     new = [attribute for attribute in output if attribute not in known]
     if name in _OUTPUTS:
-        yield from _paired(output, parameter(_OUTPUTS[name]))
+        yield from _pair_values(output, parameter(_OUTPUTS[name]))
     elif name == "Window":
-        yield from _paired(new, parameter("windowExpressions"))
+        yield from _pair_values(new, parameter("windowExpressions"))
     elif name == "Generate":
         for value in parameter("generator"):
             yield from ((attribute, value) for attribute in new)
 
 
-def _paired(attributes: Sequence[str], values: Sequence[Value]) -> Iterator[tuple[str, Value]]:
+def _pair_values(attributes: Sequence[str], values: Sequence[Value]) -> Iterator[tuple[str, Value]]:
     if len(values) == len(attributes):
         yield from zip(attributes, values, strict=True)
 
 
-def _ordered(edges: Sequence[Document]) -> dict[str, list[str]]:
+def _sort_edges(edges: Sequence[Document]) -> dict[str, list[str]]:
     """Return the ends of each start's edges, by `index` if they have one."""
     ends: defaultdict[str, list[str]] = defaultdict(list)
     for edge in sorted(edges, key=lambda document: (document["_from"], document.get("index") or 0)):

@@ -130,7 +130,7 @@ class ExpressionTexts:
         if class_name in _CASTS and parts:
             wanted = self._plan.data_type(node) or "?"
             return _Text(f"{_CASTS[class_name]}({parts[0].text} as {wanted})")
-        written = _templated(class_name, parts) or self._special(node, class_name, parts)
+        written = _fill_template(class_name, parts) or self._special(node, class_name, parts)
         if written:
             return written
         name = _NAMES.get(class_name) or str(document.get("name") or class_name or "?")
@@ -185,7 +185,7 @@ def _list(parts: list[_Text]) -> str:
     return ", ".join(part.text for part in parts)
 
 
-def _templated(class_name: str, parts: list[_Text]) -> _Text | None:
+def _fill_template(class_name: str, parts: list[_Text]) -> _Text | None:
     if class_name in _RANKS:
         return _Text(f"{_RANKS[class_name]}()")
     if class_name in _OPERATORS and len(parts) == 2:

@@ -16,7 +16,7 @@ from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import ExpressionTexts
 from lineage_merge.sources.spline.columns.row_changes import read_row_changes
 from lineage_merge.sources.spline.columns.text_columns import KnownColumns, TextColumns, read_subquery
-from lineage_merge.sources.spline.columns.written_columns import PlanColumn, written_columns
+from lineage_merge.sources.spline.columns.written_columns import PlanColumn, read_written_columns
 from lineage_merge.sources.spline.documents import row_level_mode
 from lineage_merge.sources.spline.subqueries import temporary_views
 
@@ -89,7 +89,7 @@ class _PlanLineage:
 
     def lineage(self) -> ColumnLineage:
         changes = self._row_changes
-        columns, values = (changes.columns, changes.values) if changes else written_columns(self._plan)
+        columns, values = (changes.columns, changes.values) if changes else read_written_columns(self._plan)
         flows = self._flows(columns, values)
         read_again = {flow.source for flow in flows}
         return ColumnLineage(
@@ -97,7 +97,7 @@ class _PlanLineage:
             sources=self._sources(),
             flows=flows,
             influences=derive_influences(self._rows()),
-            untraced=self._untraced(),
+            untraced=self._find_untraced(),
             metadata_only=self._metadata_only(),
             rewritten=(changes.rewritten if changes else self._rewritten()) - read_again,
             problems=(
@@ -130,13 +130,13 @@ class _PlanLineage:
                 known = KnownColumns(self._outer_columns(expression), names, views)
                 subquery = read_subquery(text, f"{expression}/plan", self._graph, known)
                 self._subqueries[expression] = subquery
-                for value in filter(None, subquery.output[: self._selected(expression)]):
+                for value in filter(None, subquery.output[: self._count_selected(expression)]):
                     self._graph[expression].add(value)
         for operation, document in plan.operations.items():
             if document.get("name") == "LateralJoin":
                 self._lateral(operation)
 
-    def _selected(self, expression: str) -> int:
+    def _count_selected(self, expression: str) -> int:
         """Return how many of a subquery's columns its value is made of: none for EXISTS."""
         class_name = self._plan.class_name(expression)
         if class_name == "ListQuery":
@@ -174,7 +174,7 @@ class _PlanLineage:
         self, columns: tuple[PlanColumn, ...], values: tuple[Node, ...]
     ) -> tuple[ColumnFlow[Reference], ...]:
         texts = ExpressionTexts(
-            self._plan, {key: _selected_text(subquery) for key, subquery in self._subqueries.items()}
+            self._plan, {key: _write_selected(subquery) for key, subquery in self._subqueries.items()}
         )
 
         def text(value: Value[Reference]) -> str:
@@ -263,7 +263,7 @@ class _PlanLineage:
             if types[source]
         )
 
-    def _untraced(self) -> tuple[Reference, ...]:
+    def _find_untraced(self) -> tuple[Reference, ...]:
         """Return sources without columns, and those below operations with columns of unknown origin."""
         plan = self._plan
         reads = {key for key in plan.reads if plan.read_part(key) != "metadata"}
@@ -290,6 +290,6 @@ class _PlanLineage:
         return frozenset(reads[True] - reads[False])
 
 
-def _selected_text(subquery: TextColumns) -> str:
+def _write_selected(subquery: TextColumns) -> str:
     text = next((value.text for value in subquery.output[:1] if value), None)
     return f"SELECT {text}" if text else "SELECT ..."

@@ -40,12 +40,12 @@ class NestedValues:
             return
         if self._lambdas.add(expression, name, arguments):
             return
-        self._by_roles(expression, name, arguments)
+        self._add_by_roles(expression, name, arguments)
         if is_comparing(name):
             names = tuple(name for name, _ in self._plan.struct_fields(arguments[0]))
             self._graph[expression].compared = names
 
-    def _by_roles(self, expression: Node, name: str, arguments: tuple[Node, ...]) -> None:
+    def _add_by_roles(self, expression: Node, name: str, arguments: tuple[Node, ...]) -> None:
         inputs = self._graph[expression].inputs
         for argument, (step, passes) in zip(arguments, argument_roles(name, len(arguments)), strict=True):
             inputs.append(Input(self._graph[argument], step, passes))
@@ -138,7 +138,7 @@ class NestedValues:
         for _, part in built.parts:
             value.add(part.value, max(part.step, TRANSFORMATION))
 
-    def _updated_struct(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+    def _update_struct(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         """Add a struct of which fields are set and dropped in turn."""
         plan, graph = self._plan, self._graph
         struct = graph[arguments[0]]
@@ -186,7 +186,7 @@ class NestedValues:
         items = [(Part(item=at), Input(value, TRANSFORMATION)) for at, value in enumerate(values)]
         self._graph[expression].build("array", items)
 
-    def _zipped_arrays(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+    def _zip_arrays(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         fields = self._plan.struct_fields(expression)
         names = [name for name, _ in fields] if len(fields) == len(arguments) else [""] * len(arguments)
         built: BuiltValue[Reference] = BuiltValue("struct", is_listed=bool(fields))
@@ -196,7 +196,7 @@ class NestedValues:
         ]
         self._add_built(expression, built)
 
-    def _parsed(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+    def _parse(self, expression: Node, arguments: tuple[Node, ...]) -> None:
         """Add a text that is parsed by a schema: each field is computed from the whole text."""
         text = Input(self._graph[arguments[0]], TRANSFORMATION, passes=False)
         self._graph[expression].inputs.append(text)
@@ -264,7 +264,7 @@ class NestedValues:
         """Add an IF; one that only keeps the null of a struct changes nothing."""
         if self._add_copied(expression):
             return
-        self._by_roles(expression, "If", arguments)
+        self._add_by_roles(expression, "If", arguments)
 
 
 _Rule = Callable[[NestedValues, Node, tuple[Node, ...]], None]
@@ -275,14 +275,14 @@ _RULES: Mapping[str, _Rule] = {
     "MapKeys": NestedValues._map_keys,
     "MapValues": NestedValues._map_values,
     "CreateNamedStruct": NestedValues._struct,
-    "UpdateFields": NestedValues._updated_struct,
+    "UpdateFields": NestedValues._update_struct,
     "CreateMap": NestedValues._map,
     "MapFromArrays": NestedValues._map_of_arrays,
     "CreateArray": NestedValues._array,
-    "ArraysZip": NestedValues._zipped_arrays,
+    "ArraysZip": NestedValues._zip_arrays,
     **dict.fromkeys(
         ("JsonToStructs", "CsvToStructs", "XmlToStructs", "AvroDataToCatalyst", "ProtobufDataToCatalyst"),
-        NestedValues._parsed,
+        NestedValues._parse,
     ),
     **dict.fromkeys(CASTS, NestedValues._cast),
     "If": NestedValues._choice,

@@ -149,7 +149,7 @@ def item(part: str) -> TextItem:
     if last is None:
         return TextItem(0, "", part, part)
     before = split_top(part, _ALIAS)
-    if len(before) == 1 and _ALIAS in part and _opened(part) != 0:
+    if len(before) == 1 and _ALIAS in part and _count_open(part) != 0:
         # An unbalanced bracket of a constant hides the alias.
         before = [*part.rsplit(_ALIAS, 1)]
     if len(before) > 1:
@@ -158,7 +158,7 @@ def item(part: str) -> TextItem:
     return TextItem(int(last["id"]), part.rpartition("#")[0].strip("`"), "", part)
 
 
-def _opened(text: str) -> int:
+def _count_open(text: str) -> int:
     """Return how many brackets stay open."""
     return sum(character in _OPEN for character in text) - sum(character in _CLOSE for character in text)
 

@@ -241,7 +241,7 @@ class _Reader:
 
     def _assign(self, name: str, value: str) -> None:
         own = self._own.get(name.casefold())
-        for path, part in self._changed(value, own, ()):
+        for path, part in self._find_changes(value, own, ()):
             columns = list(_references(part))
             target = self._field(name.casefold(), path)
             if not (len(columns) == 1 and columns[0].step is Transformation.IDENTITY):
@@ -266,7 +266,7 @@ class _Reader:
                 struct.built.parts.append((Part(field_name), Input(value)))
         return self._graph[node]
 
-    def _changed(
+    def _find_changes(
         self, value: str, own: Node | None, path: tuple[str, ...]
     ) -> list[tuple[tuple[str, ...], str]]:
         """Return the parts of an assigned value, with their paths; none for the same field of the column."""
@@ -275,24 +275,24 @@ class _Reader:
         value = checked["value"] if checked else value
         if own and self._is_itself(value, own, path):
             return []
-        copied = self._copied(value)
+        copied = self._find_copied(value)
         struct = _STRUCT.fullmatch(value)
         fields = split_top(struct["fields"]) if struct and not copied else []
         if not fields or len(fields) % 2:
             return [(path, copied or value)]
         parts = (
-            self._changed(part, own, (*path, name))
+            self._find_changes(part, own, (*path, name))
             for name, part in zip(fields[::2], fields[1::2], strict=True)
         )
         return [part for of_field in parts for part in of_field]
 
-    def _copied(self, value: str) -> str:
+    def _find_copied(self, value: str) -> str:
         """Return the column or field of which a value is a copy, field by field; "" if it is none."""
         struct = _STRUCT.fullmatch(value)
         if not struct:
             return value if _FIELD.fullmatch(value) else ""
         fields = split_top(struct["fields"])
-        copies = [self._copied(_FIELD_ALIAS.sub("", part)) for part in fields[1::2]]
+        copies = [self._find_copied(_FIELD_ALIAS.sub("", part)) for part in fields[1::2]]
         whole = copies[0].rpartition(".")[0] if copies else ""
         if not whole or copies != [f"{whole}.{name}" for name in fields[::2]]:
             return ""

@@ -64,7 +64,7 @@ def literal(value: Any, data_type: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return _of_number(value, data_type)
+        return _write_number(value, data_type)
     if isinstance(value, float):
         return repr(value)
     if isinstance(value, list):
@@ -78,7 +78,7 @@ def literal(value: Any, data_type: str) -> str:
     return text
 
 
-def _of_number(value: int, data_type: str) -> str:
+def _write_number(value: int, data_type: str) -> str:
     try:
         if data_type == "date":
             return f"DATE '{date(1970, 1, 1) + timedelta(days=value)}'"

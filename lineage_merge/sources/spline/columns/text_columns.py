@@ -127,7 +127,7 @@ class _Reader:
         for operation in reversed(operations):
             below = [self._outputs[id(child)] for child in operation.children]
             self._subqueries = iter(operation.subqueries)
-            seen = _joined(below)
+            seen = _join(below)
             self._outputs[id(operation)] = self._output(operation, below, seen)
             if operation.subqueries:
                 for identifier in self._outer_ids & seen.by_id.keys():
@@ -161,7 +161,7 @@ class _Reader:
         elif name == "WithCTE" and below:
             return below[-1]
         elif name == "LateralJoin" and operation.subqueries:
-            return _joined([seen, self._outputs[id(operation.subqueries[0])]])
+            return _join([seen, self._outputs[id(operation.subqueries[0])]])
         elif name == "Join" and below:
             kind = influence_of(name, operation.arguments)
             self._influence(kind, operation.arguments.partition(", ")[2], seen)
@@ -251,26 +251,26 @@ class _Reader:
     # Computed columns.
 
     def _project(self, arguments: str, seen: _Output) -> _Output:
-        return self._computed(next(iter(lists(arguments)), ""), seen)
+        return self._compute(next(iter(lists(arguments)), ""), seen)
 
     def _aggregate(self, arguments: str, seen: _Output) -> _Output:
         parts = lists(arguments)
         if len(parts) > 1:
             self._influence(InfluenceKind.GROUP_BY, parts[0], seen)
-        return self._computed(parts[-1] if parts else "", seen)
+        return self._compute(parts[-1] if parts else "", seen)
 
     def _window(self, arguments: str, seen: _Output) -> _Output:
-        return _joined([seen, self._computed(next(iter(lists(arguments)), ""), seen)])
+        return _join([seen, self._compute(next(iter(lists(arguments)), ""), seen)])
 
     def _generate(self, arguments: str, seen: _Output) -> _Output:
         generator = split_top(arguments)[0]
         made = _Output()
         listed = items(lists(arguments)[-1])[0] if lists(arguments) else []
-        for item, part in zip(listed, _generated(generator, len(listed)), strict=True):
+        for item, part in zip(listed, _split_generator(generator, len(listed)), strict=True):
             made.ids.append(item.id)
             value = made.by_id[item.id] = self._value(TextItem(item.id, item.name, part, part), seen)
             value.text = readable(generator)
-        return _joined([seen, made])
+        return _join([seen, made])
 
     def _expand(self, arguments: str, seen: _Output) -> _Output:
         parts = lists(arguments)
@@ -297,7 +297,7 @@ class _Reader:
         output.by_id = {**seen.by_id, **output.by_id}
         return output
 
-    def _computed(self, inside: str, seen: _Output) -> _Output:
+    def _compute(self, inside: str, seen: _Output) -> _Output:
         listed, more = items(inside)
         output = _Output()
         for item in listed:
@@ -311,7 +311,7 @@ class _Reader:
 
     def _value(self, item: TextItem, seen: _Output) -> Value[Reference]:
         if not item.expression:
-            passed_on = self._resolved(ColumnReference(item.id, item.name, Transformation.IDENTITY), seen)
+            passed_on = self._resolve(ColumnReference(item.id, item.name, Transformation.IDENTITY), seen)
             return passed_on or Value()
         value: Value[Reference] = Value(text=readable(item.expression))
         for column in self._column_references(item.expression):
@@ -340,25 +340,25 @@ class _Reader:
         return f"{_GROUPING_ID}#{number}"
 
     def _influence(self, kind: InfluenceKind, expression: str, seen: _Output) -> None:
-        values = (self._resolved(column, seen) for column in self._column_references(expression))
+        values = (self._resolve(column, seen) for column in self._column_references(expression))
         self._found.rows.add(kind, *filter(None, values))
 
     def _add(self, computed: Value[Reference], column: ColumnReference, seen: _Output) -> None:
-        value = self._resolved(column, seen)
+        value = self._resolve(column, seen)
         if value:
             computed.add(value, column.step)
 
-    def _resolved(self, column: ColumnReference, seen: _Output) -> Value[Reference] | None:
-        value = self._resolved_column(column, seen)
+    def _resolve(self, column: ColumnReference, seen: _Output) -> Value[Reference] | None:
+        value = self._resolve_column(column, seen)
         return value.field(column.path) if value else None
 
-    def _resolved_column(self, column: ColumnReference, seen: _Output) -> Value[Reference] | None:
+    def _resolve_column(self, column: ColumnReference, seen: _Output) -> Value[Reference] | None:
         if column.subquery:
             subquery = next(self._subqueries, None)
             if subquery is None or column.name == "exists":
                 return None
             output = self._outputs[id(subquery)]
-            return self._united(output) if column.name == "list" else output.at(0)
+            return self._unite(output) if column.name == "list" else output.at(0)
         if column.outer:
             self._outer_ids.add(column.id)
             return self._outer[column.id]
@@ -373,7 +373,7 @@ class _Reader:
         named = [columns[column.name] for columns in seen.named if column.name in columns]
         return named[0] if len(named) == 1 else None
 
-    def _united(self, output: _Output) -> Value[Reference]:
+    def _unite(self, output: _Output) -> Value[Reference]:
         """Return all columns of a subquery that IN compares with, as one value."""
         return Value(Input(output.by_id[identifier]) for identifier in output.ids)
 
@@ -392,7 +392,7 @@ def _pseudo_columns(
     return frozenset(of_changes) | (pseudo_columns.ICEBERG if is_iceberg else frozenset())
 
 
-def _generated(generator: str, columns: int) -> list[str]:
+def _split_generator(generator: str, columns: int) -> list[str]:
     """Return the inputs of each generator column: `stack(n, a, b, c, d)` has separate ones, else all."""
     matched = _STACK.fullmatch(generator.strip())
     values = split_top(matched["values"]) if matched else []
@@ -413,7 +413,7 @@ def _output_of(
     return output
 
 
-def _joined(outputs: Iterable[_Output]) -> _Output:
+def _join(outputs: Iterable[_Output]) -> _Output:
     parts = list(outputs)
     if len(parts) == 1:
         return parts[0]

@@ -87,11 +87,11 @@ class _Candidates:
         first = {read: next(iter(ids)) for read, ids in firsts.items() if len(ids) == 1}
         for identifier, own in self._candidates.items():
             if len(own) > 1:
-                expected = {attribute: self._expected(attribute, first) for attribute in own}
+                expected = {attribute: self._find_expected(attribute, first) for attribute in own}
                 at = {attribute for attribute, id_ in expected.items() if id_ == identifier}
                 own &= at or {attribute for attribute, id_ in expected.items() if id_ is None} or own
 
-    def _expected(self, attribute: str, first: Mapping[str, int]) -> int | None:
+    def _find_expected(self, attribute: str, first: Mapping[str, int]) -> int | None:
         read, position = self._places.get(attribute, ("", 0))
         return first[read] + position if read in first else None
 

@@ -37,7 +37,7 @@ class _Field(NamedTuple):
     inner: "list[_Field]"
 
 
-def written_columns(plan: PlanColumns) -> tuple[tuple[PlanColumn, ...], tuple[Node, ...]]:
+def read_written_columns(plan: PlanColumns) -> tuple[tuple[PlanColumn, ...], tuple[Node, ...]]:
     """Return the target's columns and the value of each: the write's input, by position."""
     below = plan.children.get(plan.write, ())
     values = plan.output(below[0] if below else plan.write)
@@ -59,13 +59,13 @@ def _table(plan: PlanColumns, below: tuple[str, ...]) -> tuple[_TableColumn, ...
     name = plan.operations[plan.write].get("name") if plan.write else None
     commands = [operation for operation in below if plan.operations[operation].get("name") == name]
     for operation in filter(None, (plan.write, *commands)):
-        columns = _shown_columns(plan.params(operation).get("table"))
+        columns = _list_shown_columns(plan.params(operation).get("table"))
         if columns:
             return columns
     return ()
 
 
-def _shown_columns(table: Any) -> tuple[_TableColumn, ...]:
+def _list_shown_columns(table: Any) -> tuple[_TableColumn, ...]:
     if isinstance(table, str):
         return _table_columns(table)
     output = table.get("output") if isinstance(table, dict) else None
