@@ -98,7 +98,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
             self.script_location = published["script"]
             sent = {**published["glue"], **sent}
         sent = {**sent, **self.script_args}
-        record = self._joined(attempts.digest(self.step, sent)) or RunRecord(
+        record = self._join_run(attempts.digest(self.step, sent)) or RunRecord(
             attempt.name,
             attempt.folder,
             self.job_name,
@@ -113,7 +113,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
         with cluster.report_job_failure(self.merge, Attempt(record.attempt, record.folder)):
             super().execute(context)
             self._fail_if_stopped()
-        return self._succeeded(context, self._job_run_id)
+        return self._return_run(context, self._job_run_id)
 
     def execute_complete(self, context: Mapping[str, Any], event: dict[str, Any] | None = None) -> Any:
         """Complete a deferred run."""
@@ -128,7 +128,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
         with cluster.report_job_failure(self.merge, Attempt(record.attempt, record.folder)):
             if ended.get("status") != "success":
                 raise AirflowException(_failure(record, ended))
-        return self._succeeded(context, record.run_id)
+        return self._return_run(context, record.run_id)
 
     def defer(self, **options: Any) -> None:
         """Wait in the triggerer, with a trigger that reports failure reasons and stops abandoned runs."""
@@ -153,7 +153,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
         """Return the provider's hook, whose name differs before 9.1."""
         return self.glue_job_hook if hasattr(type(self), "glue_job_hook") else self.hook
 
-    def _joined(self, digest: str) -> RunRecord | None:
+    def _join_run(self, digest: str) -> RunRecord | None:
         """Return the active run of an earlier try with equal arguments; stop any other active run."""
         with fail_if_permanent(), environment(aws(self.merge.get("aws"))):
             record = attempts.read(root_folder(self.merge), self.step)
@@ -211,7 +211,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
         if outcome["state"] != glue_trigger.SUCCEEDED:
             raise AirflowException(_failure(self._record, outcome))
 
-    def _succeeded(self, context: Mapping[str, Any], run_id: str | None) -> str | None:
+    def _return_run(self, context: Mapping[str, Any], run_id: str | None) -> str | None:
         if self._record:
             share_folder(self.step, context, self._record.folder)
         return run_id

@@ -102,7 +102,7 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Air
             yield TriggerEvent(await self._end())
         except asyncio.CancelledError:
             if self.stop_when_cancelled and not hasattr(BaseTrigger, "on_kill"):
-                await _to_the_end(self._stop(unless_deferred=True))
+                await _finish(self._stop(unless_deferred=True))
             raise
 
     async def on_kill(self) -> None:
@@ -145,7 +145,7 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Air
             self.log.warning("run %s of Glue job %s may continue: %s", self.run_id, self.job_name, error)
 
 
-async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+async def _finish(work: Coroutine[Any, Any, None]) -> None:
     """Await work without further cancellations: Airflow 3.0 cancels once per second."""
     task = asyncio.ensure_future(work)
     while not task.done():

@@ -25,7 +25,7 @@ class TaskDatasets(NamedTuple):
 
 def list_step_datasets(step: str, config: "Config", folder: str) -> TaskDatasets:
     """Return inputs and outputs of a build, a load or a check: sources, folder, graph."""
-    files = tuple(_named([folder]))
+    files = tuple(_name_datasets([folder]))
     if step == "build":
         return TaskDatasets(tuple(sorted({*sources(config)})), files)
     if step == "check":
@@ -39,7 +39,7 @@ def sources(config: "Config") -> Iterator[Dataset]:
     from lineage_merge.sources.kafka_landing import broker_check
 
     for source, settings in registry.list_configured(config):
-        yield from _named(file for file in source.files(settings) if file)
+        yield from _name_datasets(file for file in source.files(settings) if file)
         support = source.airflow()
         database = support.database(settings) if support else None
         if database:
@@ -58,7 +58,7 @@ def graph(config: "Config") -> Dataset:
 
 def folder_dataset(folder: str) -> TaskDatasets:
     """Return a folder as the only input, for the report."""
-    return TaskDatasets(tuple(_named([folder])), ())
+    return TaskDatasets(tuple(_name_datasets([folder])), ())
 
 
 def _host(url: str, default_port: int) -> str:
@@ -67,7 +67,7 @@ def _host(url: str, default_port: int) -> str:
     return f"{parts.hostname or ''}:{parts.port or default_port}"
 
 
-def _named(locations: Iterable[str]) -> Iterator[Dataset]:
+def _name_datasets(locations: Iterable[str]) -> Iterator[Dataset]:
     from lineage_merge.model.errors import NamingError
     from lineage_merge.naming import name_uri
 

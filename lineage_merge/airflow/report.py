@@ -112,11 +112,11 @@ def as_text(report: Mapping[str, Any], written: Mapping[str, Any]) -> str:
 
     from lineage_merge.load.result import LoadResult
     from lineage_merge.merge.report import Report
-    from lineage_merge.orchestration.report_text import loaded_text, print_report
+    from lineage_merge.orchestration.report_text import describe_load, print_report
 
     out = StringIO()
     console = Console(file=out, width=120, highlight=False)
-    print_report(console, Report.from_json(report), loaded_text(LoadResult(**written)))
+    print_report(console, Report.from_json(report), describe_load(LoadResult(**written)))
     return out.getvalue()
 
 

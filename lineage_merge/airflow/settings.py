@@ -113,7 +113,7 @@ def resolve_settings(
     with connections.environment(connections.aws(merge.get("aws"))):
         flags = {key: as_text(value) for key, value in _arguments(merge).items()}
         settings = CONFIGURATION.collect(merge.get("config") or None, flags=flags).settings
-        connected = _connected(merge, settings, task, context, here=here)
+        connected = _apply_connections(merge, settings, task, context, here=here)
         if connected.settings:
             flags |= {key: as_text(value) for key, value in connected.settings.items()}
             settings = CONFIGURATION.collect(merge.get("config") or None, flags=flags).settings
@@ -153,7 +153,7 @@ def _arguments(merge: Merge) -> dict[str, Any]:
     return {key: value for key, value in arguments.items() if value not in (None, "", [], {}, ())}
 
 
-def _connected(
+def _apply_connections(
     merge: Merge, settings: Mapping[str, Any], task: Any, context: Mapping[str, Any], *, here: bool
 ) -> connections.SourceConnections:
     """Return settings from the group's connections, and from default connections for missing settings."""

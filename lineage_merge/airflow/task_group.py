@@ -120,11 +120,11 @@ def lineage_merge_task_group(
             "dag_name": dag_name,
             "environment": environment,
             "arguments": {
-                "spline.applications": _listed(spline_applications),
-                "spline.labels": _listed(spline_labels),
-                "dbt": _listed(dbt_manifests),
+                "spline.applications": _copy_list(spline_applications),
+                "spline.labels": _copy_list(spline_labels),
+                "dbt": _copy_list(dbt_manifests),
             },
-            "settings": _listed(settings),
+            "settings": _copy_list(settings),
             "policies": policies,
             "page": page_url,
             "connections": {"arangodb_default": arangodb_conn_id, "gremlin_default": gremlin_conn_id},
@@ -200,11 +200,11 @@ def _violation_policy(check_policies: bool | Policy) -> Policy:
     return policy
 
 
-def _listed(given: Any) -> Any:
+def _copy_list(given: Any) -> Any:
     """Return a copy that Airflow can render; templates and XComs stay unchanged."""
     if isinstance(given, Mapping):
-        return {name: _listed(value) for name, value in given.items()}
-    return [_listed(part) for part in given] if isinstance(given, (tuple, list, set, frozenset)) else given
+        return {name: _copy_list(value) for name, value in given.items()}
+    return [_copy_list(part) for part in given] if isinstance(given, (tuple, list, set, frozenset)) else given
 
 
 def _local_step(step: "Step", common: dict[str, Any]) -> Any:

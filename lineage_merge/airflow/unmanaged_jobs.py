@@ -59,7 +59,7 @@ class FindUnmanagedJobs(MergeOperator):
 
         now = datetime.now(UTC)
         with fail_if_permanent(), resolve_settings(self.merge, self, context, here=True) as (_, config, _ids):
-            observed = _observed_jobs(config, _ms(now - self.lookback), self.labels)
+            observed = _list_observed_jobs(config, _ms(now - self.lookback), self.labels)
             graph = configured_endpoint.endpoint(config.gremlin)
             with connect(graph) as g:
                 known = owners(g, config.environment)
@@ -81,7 +81,7 @@ class FindUnmanagedJobs(MergeOperator):
         ]
 
 
-def _observed_jobs(config: "Config", since: int, labels: Sequence[str]) -> "list[ObservedJob]":
+def _list_observed_jobs(config: "Config", since: int, labels: Sequence[str]) -> "list[ObservedJob]":
     """Return the jobs that the servers of sources observed. Raises `ConfigError` without a server."""
     from lineage_merge.model.errors import ConfigError
     from lineage_merge.sources.registry import SOURCES

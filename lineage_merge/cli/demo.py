@@ -72,11 +72,11 @@ def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
     elif tour:
         _tour(questions, outputs)
     else:
-        from lineage_merge.orchestration.report_text import loaded_text, print_report, print_summary
+        from lineage_merge.orchestration.report_text import describe_load, print_report, print_summary
 
         # With a page to look at, the terminal only has the summary.
         print_lines = print_summary if open_page else print_report
-        print_lines(make_console(), merged.report, loaded_text(merged.loaded))
+        print_lines(make_console(), merged.report, describe_load(merged.loaded))
         if not open_page:
             _print_answers(questions, outputs)
     if open_page:

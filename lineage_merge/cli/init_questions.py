@@ -12,7 +12,7 @@ from lineage_merge.model.errors import ConfigError, NamingError
 from lineage_merge.orchestration.init.discovery import Inputs
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal, with_namespaces
-from lineage_merge.orchestration.init.warehouse import given
+from lineage_merge.orchestration.init.warehouse import choose_given
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.source import Source
 
@@ -83,7 +83,7 @@ class InitQuestions:
         choices = [
             project.choice
             if project.choice.is_known
-            else given(self._namespace(project), project.findings, findings.jobs)
+            else choose_given(self._namespace(project), project.findings, findings.jobs)
             for project in named.projects
         ]
         named = with_namespaces(named, findings, choices)

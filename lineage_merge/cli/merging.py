@@ -97,7 +97,7 @@ def run(
     Removed lineage is retired: models that a dbt manifest no longer contains, Spark targets that later
     successful runs of their job did not write.
     """
-    from lineage_merge.orchestration.report_text import loaded_text, print_report
+    from lineage_merge.orchestration.report_text import describe_load, print_report
 
     with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
         from lineage_merge.orchestration import preflight
@@ -112,7 +112,7 @@ def run(
     if as_json:
         print_json({"report": outcome.report.as_json(), "written": dataclasses.asdict(outcome.loaded)})
     else:
-        print_report(make_console(), outcome.report, loaded_text(outcome.loaded))
+        print_report(make_console(), outcome.report, describe_load(outcome.loaded))
         _print_difference(outcome.loaded)
     _exit_for(outcome.report, config)
 
@@ -170,7 +170,7 @@ def load(
     settings: CommandSettings, folder: str, graph_file: Path | None, dry_run: bool, as_json: bool, quiet: bool
 ) -> None:
     """Update the graph from the node and edge files of DIR, whose rows name environment and DAG."""
-    from lineage_merge.orchestration.report_text import loaded_text
+    from lineage_merge.orchestration.report_text import describe_load
 
     with (
         handle_errors(),
@@ -190,7 +190,7 @@ def load(
     if as_json:
         print_json({"written": dataclasses.asdict(loaded)})
     else:
-        click.echo(f"written: {loaded_text(loaded)}")
+        click.echo(f"written: {describe_load(loaded)}")
         _print_difference(loaded)
 
 

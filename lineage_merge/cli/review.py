@@ -169,7 +169,7 @@ def _review_dbt(
     graph: "LineageGraph | None",
 ) -> "ReviewResult":
     from lineage_merge.merge.dataset_resolver import from_config
-    from lineage_merge.naming import fixed_namespace
+    from lineage_merge.naming import find_fixed_namespace
     from lineage_merge.review.assessment import review_dbt
     from lineage_merge.review.dbt_files import ManifestPlace, read_files
     from lineage_merge.review.dbt_versions import ReviewScope
@@ -182,7 +182,7 @@ def _review_dbt(
     before, after = read_files(*places, inside=inside, whole=whole)
     adapter = after.manifest.adapter
     namespace = warehouse_namespace(
-        adapter, project.namespace, fixed_namespace(adapter), config, has_graph=graph is not None
+        adapter, project.namespace, find_fixed_namespace(adapter), config, has_graph=graph is not None
     )
     scope = ReviewScope(from_config(config), dag or config.dag_name, namespace.text, project.target)
     result = review_dbt(before, after, scope, graph, _policy_settings(config))

@@ -96,7 +96,7 @@ def datasets(
     only: Collection[str] | None = None,
 ) -> Iterator[DatasetLineage]:
     """Yield datasets with these labels, by id (`only`: of these ids)."""
-    for batch in batched(_selected(graph.ids(labels, environment, dag), only), BATCH):
+    for batch in batched(_select(graph.ids(labels, environment, dag), only), BATCH):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, None)
         writers = _writers(graph, batch)
@@ -105,7 +105,7 @@ def datasets(
             yield DatasetLineage(known[identifier], _flow(identifier, edges), writers[identifier])
 
 
-def checked_datasets(
+def list_checked_datasets(
     graph: LineageGraph, environment: str | None = None, dag: str | None = None
 ) -> Iterator[CheckedDataset]:
     """Yield the datasets that assertions (of `dag`) check, by id."""
@@ -144,7 +144,7 @@ def jobs(
     only: Collection[str] | None = None,
 ) -> Iterator[JobLineage]:
     """Yield jobs by id, then the jobs of exposures, by id of the exposure (`only`: of these ids)."""
-    for batch in batched(_selected(graph.ids([JOB], environment, dag), only), BATCH):
+    for batch in batched(_select(graph.ids([JOB], environment, dag), only), BATCH):
         at = {vertex.id: vertex for vertex in graph.vertices(batch)}
         written = graph.edges_from(at, ["writes"], dag)
         flows = _flows(graph, read_schemas(graph, {edge.to_id for edge in written}), dag)
@@ -156,7 +156,7 @@ def jobs(
             job_key = _key(at[identifier].dags[0], at[identifier].properties)
             of_job = (_flow(target, flows[target][job_key]) for target in sorted(targets[identifier]))
             yield _job(at[identifier].environment, job_key, at[identifier], of_job)
-    for batch in batched(_selected(graph.ids(WITHOUT_JOB, environment, dag), only), BATCH):
+    for batch in batched(_select(graph.ids(WITHOUT_JOB, environment, dag), only), BATCH):
         known = read_schemas(graph, batch)
         flows = _flows(graph, known, dag)
         for identifier in filter(known.__contains__, batch):
@@ -213,5 +213,5 @@ def _job(environment: str, key: _Key, vertex: Vertex | None, flows: Iterable[Flo
     return JobLineage(environment, dag, JobKey(job_type, name), vertex, tuple(flows))
 
 
-def _selected(ids: Iterable[str], only: Collection[str] | None) -> list[str]:
+def _select(ids: Iterable[str], only: Collection[str] | None) -> list[str]:
     return sorted(ids if only is None else (identifier for identifier in ids if identifier in only))

@@ -87,11 +87,11 @@ def s3_error(name: str, error: Exception, buckets: Buckets) -> SourceError:
             code_of_answer = str(error.response.get("Error", {}).get("Code", ""))
             return s3_answer(name, code_of_answer, buckets, error.response)
         case boto.NoCredentialsError() | boto.PartialCredentialsError():
-            return _denied(f"{name}: no AWS credentials found", LOG_IN)
+            return _report_denied(f"{name}: no AWS credentials found", LOG_IN)
         case boto.CredentialRetrievalError() | boto.SSOError() | boto.TokenRetrievalError():
-            return _denied(f"{name}: no AWS credentials", "log in again")
+            return _report_denied(f"{name}: no AWS credentials", "log in again")
         case boto.ProfileNotFound():
-            return _denied(f"{name}: no such AWS profile", "correct AWS_PROFILE")
+            return _report_denied(f"{name}: no such AWS profile", "correct AWS_PROFILE")
         case boto.ParamValidationError():
             return SourceMissing(f"{name}: not a valid bucket and object name")
         case boto.EndpointConnectionError() | boto.ConnectTimeoutError() | boto.ProxyConnectionError():
@@ -116,7 +116,7 @@ def s3_answer(
     if code in ("NoSuchKey", "404"):
         return SourceMissing(f"{name}: no such object")
     if code in _DENIED:
-        return _denied(f"{name}: S3 rejects these credentials ({code})", _REMEDIES.get(code, ""))
+        return _report_denied(f"{name}: S3 rejects these credentials ({code})", _REMEDIES.get(code, ""))
     if code in _OTHER_REGION:
         headers = (response or {}).get("ResponseMetadata", {}).get("HTTPHeaders", {})
         region = headers.get("x-amz-bucket-region") or (response or {}).get("Error", {}).get("Region")
@@ -125,7 +125,7 @@ def s3_answer(
     return SourceError(f"{name}: S3 answers {code}")
 
 
-def _denied(problem: str, remedy: str) -> SourceDenied:
+def _report_denied(problem: str, remedy: str) -> SourceDenied:
     return SourceDenied(f"{problem}: {remedy}" if remedy else problem, remedy)
 
 

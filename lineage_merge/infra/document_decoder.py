@@ -122,14 +122,14 @@ class _Types:
         self._inside: list[str] = []
         self.is_partial = False
         self.conditions: list[_Check] = []
-        self.type = self._of_merged(self._merged(schema, self.conditions))
+        self.type = self._make_merged(self._merge(schema, self.conditions))
 
     def _of(self, schema: Mapping[str, Any]) -> Any:
         references = [part["$ref"] for part in self._parts(schema) if "$ref" in part]
         if any(self._inside.count(name) >= _MAX_DEPTH for name in references):
             return _NOTHING
         self._inside += references
-        check = self._of_merged(self._merged(schema))
+        check = self._make_merged(self._merge(schema))
         del self._inside[len(self._inside) - len(references) :]
         return check
 
@@ -141,13 +141,13 @@ class _Types:
         for part in schema.get("allOf", ()):
             yield from self._parts(part)
 
-    def _merged(self, schema: Mapping[str, Any], conditions: list[_Check] | None = None) -> Mapping[str, Any]:
+    def _merge(self, schema: Mapping[str, Any], conditions: list[_Check] | None = None) -> Mapping[str, Any]:
         """Return one schema without `$ref` and `allOf`; what depends on a value is added to `conditions`."""
         merged: dict[str, Any] = {"required": [], "properties": {}}
         for part in self._parts(schema):
             if conditions is not None and part.keys() == {"if", "then"}:
                 conditions.append(self._condition(part["if"], part["then"]))
-                for name in self._merged(part["then"]).get("properties", ()):
+                for name in self._merge(part["then"]).get("properties", ()):
                     merged["properties"].setdefault(name, {})
                 continue
             merged["required"] += part.get("required", ())
@@ -167,17 +167,17 @@ class _Types:
         values = value["enum"] if "enum" in value else (value["const"],)
         return _Check(name, tuple(values), self._of({"type": "object", "allOf": [then]}))
 
-    def _of_merged(self, schema: Mapping[str, Any]) -> Any:
+    def _make_merged(self, schema: Mapping[str, Any]) -> Any:
         unknown = schema.keys() - _OF_ONE_TYPE - {"enum", "type"}
         if unknown or (schema and ("type" in schema) == ("enum" in schema)):
             raise TypeError(f"no type is made of these keywords: {', '.join(sorted(unknown or schema))}")
         if "enum" in schema:
             return Literal[tuple(schema["enum"])]
         names = schema.get("type", ())
-        types = [self._of_name(name, schema) for name in ([names] if isinstance(names, str) else names)]
+        types = [self._make_named(name, schema) for name in ([names] if isinstance(names, str) else names)]
         return reduce(or_, types) if types else Any
 
-    def _of_name(self, name: str, schema: Mapping[str, Any]) -> Any:
+    def _make_named(self, name: str, schema: Mapping[str, Any]) -> Any:
         match name:
             case "array":
                 item: Any = self._of(schema.get("items", {}))
@@ -185,14 +185,14 @@ class _Types:
             case "object":
                 return self._object(schema)
             case "string":
-                return _bounded(str, schema, "minLength", "pattern")
+                return _bound(str, schema, "minLength", "pattern")
             case "integer":
-                return _bounded(int, schema, "minimum", "maximum")
+                return _bound(int, schema, "minimum", "maximum")
             case "number":
                 # Python also parses NaN and Infinity, which are none in JSON.
                 finite = {"minimum": -float_info.max, "maximum": float_info.max, **schema}
-                integer: Any = _bounded(int, schema, "minimum", "maximum")
-                return integer | _bounded(float, finite, "minimum", "maximum")
+                integer: Any = _bound(int, schema, "minimum", "maximum")
+                return integer | _bound(float, finite, "minimum", "maximum")
             case "boolean":
                 return bool
             case "null":
@@ -216,6 +216,6 @@ class _Types:
         return _typed_dict("Fields", fields | optional)
 
 
-def _bounded(plain: type, schema: Mapping[str, Any], *keywords: str) -> Any:
+def _bound(plain: type, schema: Mapping[str, Any], *keywords: str) -> Any:
     bounds = {_BOUNDS[keyword]: schema[keyword] for keyword in keywords if keyword in schema}
     return Annotated[plain, msgspec.Meta(**bounds)] if bounds else plain

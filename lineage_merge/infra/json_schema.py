@@ -147,7 +147,7 @@ def _schema_errors(error: "ValidationError") -> Iterator[SchemaError]:
     is_secret = bool(schema.get("writeOnly")) or (bool(path) and names_secret(str(path[-1])))
     options = expected if error.validator == "enum" else ()
     is_mistyped = error.validator == "type" or (options and type(instance) not in map(type, options))
-    shown = _kind(instance) if is_secret or is_mistyped else _shown(instance, schema)
+    shown = _kind(instance) if is_secret or is_mistyped else _show(instance, schema)
     problem = _problem(error, expected, schema, shown)
     if options and not is_secret and isinstance(instance, str):
         problem += did_you_mean(instance, (option for option in options if isinstance(option, str)))
@@ -228,7 +228,7 @@ def _kind(value: object) -> str:
     return _PYTHON_TYPES.get(type(value), type(value).__name__)
 
 
-def _shown(value: object, schema: Mapping[str, Any]) -> str:
+def _show(value: object, schema: Mapping[str, Any]) -> str:
     kind = _kind(value)
     if schema.get("type") in ("object", "array"):
         return kind

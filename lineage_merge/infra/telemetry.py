@@ -50,7 +50,7 @@ def span(name: str, attributes: Attributes) -> Iterator[SetCounts]:
             started.set_status(trace.StatusCode.ERROR)
             raise
         except Exception as error:
-            started.record_exception(error, attributes=_redacted(error))
+            started.record_exception(error, attributes=_redact(error))
             message = redact(f"{type(error).__name__}: {error}")
             started.set_status(trace.Status(trace.StatusCode.ERROR, message))
             raise
@@ -60,7 +60,7 @@ def _attributes(values: Attributes) -> Attributes:
     return {f"lineage_merge.{name}": value for name, value in values.items()}
 
 
-def _redacted(error: Exception) -> dict[str, str]:
+def _redact(error: Exception) -> dict[str, str]:
     """Return an exception's attributes; messages of libraries may contain an address with a password."""
     trace = "".join(traceback.format_exception(error))
     return {"exception.message": redact(str(error)), "exception.stacktrace": redact(trace)}

@@ -37,7 +37,7 @@ def append(text: str, path: Path, item: Any) -> str:
         parent = _at(value, path[:-1])
         parent[path[-1]] = [*(parent.get(path[-1]) or ()), item]
 
-    return _edited(text, path, [item], change, _appended)
+    return _edit(text, path, [item], change, _append)
 
 
 def assign(text: str, path: Path, new: Any) -> str:
@@ -46,7 +46,7 @@ def assign(text: str, path: Path, new: Any) -> str:
     def change(value: Any) -> None:
         _at(value, path[:-1])[path[-1]] = new
 
-    return _edited(text, path, new, change, _replaced)
+    return _edit(text, path, new, change, _replace)
 
 
 def rename(text: str, path: Path, name: str) -> str:
@@ -62,7 +62,7 @@ def rename(text: str, path: Path, name: str) -> str:
             if child is node:
                 yield _between(text, key, _flow(name))
 
-    return _edited(text, path, None, change, candidates)
+    return _edit(text, path, None, change, candidates)
 
 
 def _at(value: Any, path: Path) -> Any:
@@ -108,10 +108,10 @@ class _Places(NamedTuple):
 _Candidates = Callable[[str, _Places, Node, Any], Iterator[str]]
 
 
-def _edited(text: str, path: Path, value: Any, change: Callable[[Any], None], at_node: _Candidates) -> str:
+def _edit(text: str, path: Path, value: Any, change: Callable[[Any], None], at_node: _Candidates) -> str:
     try:
         # Without aliases: a change of one value must not change others.
-        expected = _without_aliases(yaml_text.parse(text, "") or {})
+        expected = _copy_without_aliases(yaml_text.parse(text, "") or {})
         change(expected)
         places = _Places(yaml.compose(text, yaml.SafeLoader), tuple(yaml.scan(text, yaml.SafeLoader)))
     except (ConfigError, yaml.YAMLError, AttributeError, IndexError, KeyError, TypeError):
@@ -130,12 +130,12 @@ def _not_editable(path: Path) -> ConfigError:
     return ConfigError(path_text([*path]), "cannot be changed alone in the layout of the file")
 
 
-def _without_aliases(value: Any) -> Any:
+def _copy_without_aliases(value: Any) -> Any:
     """Return a copy in which no part is the same object as another."""
     if isinstance(value, dict):
-        return {key: _without_aliases(child) for key, child in value.items()}
+        return {key: _copy_without_aliases(child) for key, child in value.items()}
     if isinstance(value, list):
-        return [_without_aliases(child) for child in value]
+        return [_copy_without_aliases(child) for child in value]
     return value
 
 
@@ -148,18 +148,18 @@ def _candidates(text: str, places: _Places, path: Path, value: Any, at_node: _Ca
     parents = ((depth, places.find(path[:depth])) for depth in range(len(path)))
     existing = [(depth, parent) for depth, parent in parents if parent is not None and not _is_null(parent)]
     if not existing:
-        yield _inserted(text, len(text), _block(_nested(path, value), 0, _newline(text)))
+        yield _insert(text, len(text), _block(_nest(path, value), 0, _newline(text)))
         return
     depth, parent = existing[-1]
-    empty, missing = places.find(path[: depth + 1]), _nested(path[depth + 1 :], value)
+    empty, missing = places.find(path[: depth + 1]), _nest(path[depth + 1 :], value)
     if empty is None:
-        yield from _added(text, places, parent, {path[depth]: missing})
+        yield from _add(text, places, parent, {path[depth]: missing})
     else:
-        yield from _replaced(text, places, empty, missing)
+        yield from _replace(text, places, empty, missing)
         yield from _below(text, parent, str(path[depth]), missing)
 
 
-def _nested(path: Path, value: Any) -> Any:
+def _nest(path: Path, value: Any) -> Any:
     for part in reversed(path):
         value = {part: value}
     return value
@@ -174,39 +174,39 @@ def _below(text: str, parent: Node, key: str, value: Any) -> Iterator[str]:
     for name, _ in parent.value:
         if name.value == key:
             line = _line_end(text, name.end_mark.index)
-            yield _inserted(text, line, _block(value, name.start_mark.column + _INDENT, _newline(text)))
+            yield _insert(text, line, _block(value, name.start_mark.column + _INDENT, _newline(text)))
 
 
-def _replaced(text: str, places: _Places, node: Node, value: Any) -> Iterator[str]:
+def _replace(text: str, places: _Places, node: Node, value: Any) -> Iterator[str]:
     if node.start_mark.index < node.end_mark.index:
         yield _between(text, node, _flow(value))
 
 
-def _appended(text: str, places: _Places, node: Node, value: Any) -> Iterator[str]:
+def _append(text: str, places: _Places, node: Node, value: Any) -> Iterator[str]:
     """Yield the text with the items in a sequence."""
     if not isinstance(node, SequenceNode):
         return
     if node.flow_style:
-        yield _in_flow(text, places, node, _flow(value)[1:-1])
+        yield _add_in_brackets(text, places, node, _flow(value)[1:-1])
         return
     column = places.first_dash(node)
-    yield _inserted(text, _line_end(text, places.end(node)), _block(value, column, _newline(text)))
+    yield _insert(text, _line_end(text, places.end(node)), _block(value, column, _newline(text)))
 
 
-def _added(text: str, places: _Places, node: Node, value: Any) -> Iterator[str]:
+def _add(text: str, places: _Places, node: Node, value: Any) -> Iterator[str]:
     """Yield the text with the keys in a mapping: at its end, or before its first key."""
     if not isinstance(node, MappingNode):
         return
     if node.flow_style:
-        yield _in_flow(text, places, node, _flow(value)[1:-1])
+        yield _add_in_brackets(text, places, node, _flow(value)[1:-1])
         return
     first = node.value[0][0].start_mark
     block = _block(value, first.column, _newline(text))
-    yield _inserted(text, _line_end(text, places.end(node)), block)
+    yield _insert(text, _line_end(text, places.end(node)), block)
     yield text[: first.index] + block.lstrip(" ") + " " * first.column + text[first.index :]
 
 
-def _in_flow(text: str, places: _Places, node: Node, added: str) -> str:
+def _add_in_brackets(text: str, places: _Places, node: Node, added: str) -> str:
     """Return the text with more in a sequence or mapping in brackets, after its last value."""
     closing = node.end_mark.index - 1
     if not node.value:
@@ -227,11 +227,11 @@ def _line_end(text: str, index: int) -> int:
     return len(text) if end < 0 else end + 1
 
 
-def _inserted(text: str, index: int, block: str) -> str:
-    return _with_newline(text[:index]) + block + text[index:]
+def _insert(text: str, index: int, block: str) -> str:
+    return _end_line(text[:index]) + block + text[index:]
 
 
-def _with_newline(text: str) -> str:
+def _end_line(text: str) -> str:
     return text if not text or text.endswith("\n") else text + _newline(text)
 
 

@@ -47,7 +47,7 @@ class BearerToken:
         return hmac.compare_digest(_digest(token.strip()), self._digest) and scheme.lower() == _SCHEME
 
 
-def allowed_names(port: int) -> TransportSecuritySettings:
+def allow_names(port: int) -> TransportSecuritySettings:
     """Return the names by which clients may address the server.
 
     A page of another site has its own name, also where it resolves to this machine (DNS rebinding).
@@ -77,19 +77,19 @@ def read_token(variable: str | None, file: Path | None) -> tuple[str, bool]:
     if variable and file:
         raise ConfigError("--token-env", "and --token-file are set. Fix: omit one of them")
     if variable:
-        return _checked("--token-env", os.environ.get(variable, "").strip()), False
+        return _check("--token-env", os.environ.get(variable, "").strip()), False
     if file:
         try:
             if stat.S_IMODE(file.stat().st_mode) & 0o077:
                 raise ConfigError("--token-file", f"other users may read it. Fix: chmod 600 {file}")
-            return _checked("--token-file", file.read_text(encoding="utf-8").strip()), False
+            return _check("--token-file", file.read_text(encoding="utf-8").strip()), False
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
             raise ConfigError("--token-file", f"cannot read {file}: {reason}") from None
     return secrets.token_urlsafe(_TOKEN_BYTES), True
 
 
-def _checked(option: str, token: str) -> str:
+def _check(option: str, token: str) -> str:
     if not token:
         raise ConfigError(option, "the token is empty. Fix: openssl rand -base64 32")
     if len(token) < _MIN_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:

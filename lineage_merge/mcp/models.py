@@ -11,7 +11,7 @@ MAX_NAME = 2_000
 MAX_LIST = 20
 
 
-def _listed(value: Any) -> Any:
+def _parse_list(value: Any) -> Any:
     """Return a list of what some clients send for one: JSON in a text, or one value."""
     if not isinstance(value, str):
         return value
@@ -23,7 +23,7 @@ def _listed(value: Any) -> Any:
 
 
 Text = Annotated[str, Field(max_length=MAX_NAME), AfterValidator(unescape)]
-Names = Annotated[list[Text], BeforeValidator(_listed), Field(max_length=MAX_LIST)]
+Names = Annotated[list[Text], BeforeValidator(_parse_list), Field(max_length=MAX_LIST)]
 Name = Annotated[
     str,
     Field(
@@ -53,7 +53,7 @@ class Paged(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_empty(cls, given: Any) -> Any:
+    def _drop_empty(cls, given: Any) -> Any:
         """Omit what some clients send for an argument without a value."""
         if not isinstance(given, dict):
             return given
@@ -67,7 +67,7 @@ class Row(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_cut(cls, given: Any) -> Any:
+    def _set_cut(cls, given: Any) -> Any:
         """Set `cut` before the type of cut texts is lost."""
         return {**given, "cut": True} if isinstance(given, dict) and has_cut(given) else given
 

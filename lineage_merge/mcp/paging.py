@@ -64,14 +64,14 @@ def page(answer: Found, question: str, size: int, cursor: str | None) -> dict[st
 
 def plain(header: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that are not empty; ``cut`` says that a text of them was cut."""
-    present = {key: _dumped(value) for key, value in header.items() if value not in ("", None, [], {}, ())}
+    present = {key: _dump(value) for key, value in header.items() if value not in ("", None, [], {}, ())}
     return {**present, "cut": True} if has_cut(header) else present
 
 
 def fit(values: dict[str, Any], size: int) -> dict[str, Any]:
     """Return values whose JSON has at most `size` characters; ``cut`` says that something was cut."""
     for longest, most in _LIMITS:
-        limited: dict[str, Any] = _limited(values, longest, most)
+        limited: dict[str, Any] = _limit(values, longest, most)
         if limited != values:
             limited = {**limited, "cut": True}
         if len(compact(limited)) <= size:
@@ -79,23 +79,23 @@ def fit(values: dict[str, Any], size: int) -> dict[str, Any]:
     return limited
 
 
-def _limited(value: Any, longest: int, most: int) -> Any:
+def _limit(value: Any, longest: int, most: int) -> Any:
     if isinstance(value, str):
         # Escaped by the tools: here only what they forget, such as a label.
         return cut(visible(value), longest)
     if isinstance(value, list):
-        return [_limited(member, longest, most) for member in value[:most]]
+        return [_limit(member, longest, most) for member in value[:most]]
     if isinstance(value, dict):
-        limited = {cut(visible(key), longest): _limited(part, longest, most) for key, part in value.items()}
+        limited = {cut(visible(key), longest): _limit(part, longest, most) for key, part in value.items()}
         return dict(list(limited.items())[: most if most < _FEW else 2 * most])
     return value
 
 
-def _dumped(value: Any) -> Any:
+def _dump(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_defaults=True)
     if isinstance(value, list | tuple):
-        return [_dumped(member) for member in value]
+        return [_dump(member) for member in value]
     return value
 
 

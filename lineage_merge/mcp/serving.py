@@ -19,7 +19,7 @@ from mcp.server.stdio import stdio_server
 
 from lineage_merge.infra.http_connections import limit_requests, protocol
 from lineage_merge.mcp.graphs import OpenGraphs
-from lineage_merge.mcp.http_access import BearerToken, allowed_names
+from lineage_merge.mcp.http_access import BearerToken, allow_names
 from lineage_merge.mcp.server import LineageServer
 from lineage_merge.mcp.tool_errors import DemoMissing
 from lineage_merge.model.errors import ConfigError
@@ -155,7 +155,7 @@ async def _serve_http(server: Server[Any], http: HttpSettings, on_start: Callabl
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=_MAX_BODY,
-        transport_security=allowed_names(port),
+        transport_security=allow_names(port),
         host=http.host,
     )
     config = uvicorn.Config(

@@ -51,7 +51,7 @@ class Busy(QueryError):
 
 def as_error(error: Exception) -> dict[str, Any]:
     """Return an error as JSON: its kind, one line, and candidates for a name."""
-    kind, message = _explained(error)
+    kind, message = _explain(error)
     answer: dict[str, Any] = {"error": kind, "message": shown(message, _MESSAGE)}
     if isinstance(error, NotFound | Ambiguous) and error.candidates:
         answer["candidates"] = [cut(text, _CANDIDATE) for text in texts(error.candidates[:_CANDIDATES])]
@@ -65,7 +65,7 @@ def is_expected(error: Exception) -> bool:
     return isinstance(error, QueryError | ValidationError) or _moment(error) is not None
 
 
-def _explained(error: Exception) -> tuple[str, str]:
+def _explain(error: Exception) -> tuple[str, str]:
     if isinstance(error, ValidationError):
         return "arguments", "; ".join(_invalid(error))
     if (problem := _moment(error)) is not None:

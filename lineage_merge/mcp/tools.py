@@ -229,22 +229,22 @@ TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in _ALL}
 
 def schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON Schema of arguments or answers, short: assistants read it in each session."""
-    shortened = _shortened(model.model_json_schema())
+    shortened = _shorten(model.model_json_schema())
     shortened.pop("description", None)
     return shortened
 
 
-def _shortened(schema: dict[str, Any]) -> dict[str, Any]:
+def _shorten(schema: dict[str, Any]) -> dict[str, Any]:
     """Omit titles that repeat the names of fields, and that null is accepted for what may be omitted."""
     shorter: dict[str, Any] = {}
     for key, value in schema.items():
         if key in ("properties", "$defs"):
-            shorter[key] = {name: _shortened(property_schema) for name, property_schema in value.items()}
+            shorter[key] = {name: _shorten(property_schema) for name, property_schema in value.items()}
         elif key == "anyOf":
-            kinds = [_shortened(kind) for kind in value if kind != {"type": "null"}]
+            kinds = [_shorten(kind) for kind in value if kind != {"type": "null"}]
             shorter |= kinds[0] if len(kinds) == 1 else {key: kinds}
         elif isinstance(value, dict):
-            shorter[key] = _shortened(value)
+            shorter[key] = _shorten(value)
         elif not (key == "title" and isinstance(value, str)) and not (key == "default" and not value):
             shorter[key] = value
     return shorter

@@ -50,7 +50,7 @@ def visible(text: str) -> str:
     """Return a text with its hidden characters escaped; escaped texts stay as they are."""
     if text.isprintable() and text.isascii():
         return text
-    return "".join(_escaped(character) if _is_hidden(character) else character for character in text)
+    return "".join(_escape(character) if _is_hidden(character) else character for character in text)
 
 
 def unescape(text: str) -> str:
@@ -102,7 +102,7 @@ def _is_hidden(character: str) -> bool:
     return hidden or character in _SPACES or _INVISIBLE.match(character) is not None
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     code = ord(character)
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 

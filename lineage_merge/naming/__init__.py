@@ -68,7 +68,7 @@ def name_uri(uri: str, defaults: Mapping[str, str] = _NO_DEFAULTS) -> Named:
         return name_dataset(located.namespace, located.name, defaults)
     address = parse(redact(text))
     platform = _platform(address)
-    return _normalized(platform, *platform.locate(address), defaults)
+    return _normalize(platform, *platform.locate(address), defaults)
 
 
 def name_dataset(namespace: str, name: str, defaults: Mapping[str, str] = _NO_DEFAULTS) -> Named:
@@ -79,7 +79,7 @@ def name_dataset(namespace: str, name: str, defaults: Mapping[str, str] = _NO_DE
     """
     address = parse_namespace(redact(namespace))
     platform = _platform(address)
-    return _normalized(platform, platform.canonical_namespace(address), redact(name), defaults)
+    return _normalize(platform, platform.canonical_namespace(address), redact(name), defaults)
 
 
 def canonical_namespace(namespace: str) -> str:
@@ -130,7 +130,7 @@ def table_of_uri(uri: str) -> tuple[str, str] | None:
     return (unquote(catalog), unquote(name)) if uri.startswith(_TABLE) and catalog and slash else None
 
 
-def _normalized(platform: Platform, namespace: str, name: str, defaults: Mapping[str, str]) -> Named:
+def _normalize(platform: Platform, namespace: str, name: str, defaults: Mapping[str, str]) -> Named:
     """Normalize a name. Added or removed quotes can reveal another part to redact."""
     named = platform.identify(namespace, name, defaults)
     for _ in range(_MAX_ROUNDS):
@@ -177,7 +177,7 @@ def namespace_form(platform: str) -> str:
     return _FORMS.get(platform, f"{platform or 'warehouse'}://host")
 
 
-def fixed_namespace(platform: str) -> str | None:
+def find_fixed_namespace(platform: str) -> str | None:
     """Return the namespace of a platform whose tables have only one (BigQuery, Spark's catalog)."""
     form = namespace_form(platform)
     return None if ":" in form else form

@@ -104,9 +104,9 @@ def decode_uri(path: str) -> str:
 def canonical_hosts(authority: str, port: int | None) -> str:
     """Return hosts in lower case, each with a port: ``DB1,db2:5433`` is ``db1:5432,db2:5433``."""
     hosts = (host.strip().rstrip(":").lower() for host in authority.split(","))
-    return ",".join(_with_port(host, port) for host in hosts if host)
+    return ",".join(_join_port(host, port) for host in hosts if host)
 
 
-def _with_port(host: str, port: int | None) -> str:
+def _join_port(host: str, port: int | None) -> str:
     name_end = host.rfind("]") + 1  # an IPv6 address has colons of its own
     return host if port is None or ":" in host[name_end:] else f"{host}:{port}"

@@ -73,7 +73,7 @@ class NormalizedPath(NamedTuple):
 
 def normalize_path(path: str) -> NormalizedPath:
     """Normalize a path without scheme and authority. No segments: the dataset is the root."""
-    segments = [_without_marker(part) for part in path.split("/")]
+    segments = [_strip_marker(part) for part in path.split("/")]
     retained = [part for part in segments if part not in {"", "."}]
     retained = _cut_at_internals(retained[: _first_glob(retained)])
     generated: list[str] = []
@@ -88,7 +88,7 @@ def normalize_path(path: str) -> NormalizedPath:
     return NormalizedPath(tuple(retained), "/".join(generated))
 
 
-def _without_marker(segment: str) -> str:
+def _strip_marker(segment: str) -> str:
     end = len(segment)
     while segment.endswith(_FOLDER_MARKER, 0, end):
         end -= len(_FOLDER_MARKER)

@@ -107,7 +107,7 @@ class Warehouse:
         if not parts or not parts[-1]:
             raise NamingError(f"{redact(namespace)}: a name without a table")
         default = [self.spelling(part.value) for part in split_name(defaults.get(namespace, ""))]
-        parts = self._completed(parts, _strip_leading_empty(default))
+        parts = self._complete(parts, _strip_leading_empty(default))
         return Named(
             name=DatasetName(namespace, self.render(parts)),
             label="table",
@@ -125,7 +125,7 @@ class Warehouse:
     def render(self, parts: Sequence[str]) -> str:
         return join_name(parts)
 
-    def _completed(self, parts: list[str], default: list[str]) -> list[str]:
+    def _complete(self, parts: list[str], default: list[str]) -> list[str]:
         if not self.has_catalogs:
             parts = parts[-self.levels :]
         # A client that puts its database before a name that has one: `shop.shop.public.orders`.

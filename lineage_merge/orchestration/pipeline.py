@@ -108,7 +108,7 @@ def build(spark: "SparkSession | None", config: Config, on_progress: ProgressCal
     with running(config), step("build") as building, own_errors():
         resolver = dataset_resolver.from_config(config)
         records = _records(spark, config, resolver, on_progress)
-        with _released_on_error(records.engine):
+        with _release_on_error(records.engine):
             if config.strict:
                 _stop_at_rejected(records)
             with step("join"):
@@ -250,7 +250,7 @@ def load_folder(
         reader = None if loads_without_spark(config, folder) else spark
         is_distributed = reader is not None and not _is_small(config, folder)
         engine: Engine = _spark_engine(reader) if reader and is_distributed else _local_engine()
-        with _released_on_error(engine):
+        with _release_on_error(engine):
             nodes, edges = (rows.cache() for rows in files.read_rows(engine, reader, folder))
             aliases = files.read_facts(engine, reader, folder, "aliases", ALIAS_DDL)
             runs = files.read_facts(engine, reader, folder, "runs", RUNS_DDL)
@@ -398,7 +398,7 @@ def graph_of(config: Config, graph_file: Path | None = None) -> Graph:
 
 
 @contextmanager
-def _released_on_error(engine: Engine) -> Iterator[None]:
+def _release_on_error(engine: Engine) -> Iterator[None]:
     try:
         yield
     except BaseException:
@@ -407,12 +407,12 @@ def _released_on_error(engine: Engine) -> Iterator[None]:
 
 
 def _stop_at_rejected(records: Rows[Record]) -> None:
-    rejected = records.flat_map(_rejected).collect()
+    rejected = records.flat_map(_list_rejected).collect()
     if rejected:
         first = min(rejected, key=lambda problem: (problem.document, problem.field))
         raise DocumentError(first.document, first.field, first.message)
 
 
-def _rejected(record: Record) -> Iterator[Problem]:
+def _list_rejected(record: Record) -> Iterator[Problem]:
     if isinstance(record, ProblemRecord) and record.problem.kind == "rejected":
         yield record.problem

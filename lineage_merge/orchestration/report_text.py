@@ -159,7 +159,7 @@ def near_miss_lines(near_misses: Sequence["NearMiss"], limit: int | None = None)
         yield f"  ... and {len(near_misses) - len(shown):,} more: {_COMMAND}"
 
 
-def loaded_text(loaded: "LoadResult") -> str:
+def describe_load(loaded: "LoadResult") -> str:
     """Return a line about the elements that a load wrote."""
     elements = (
         f"{pluralize(loaded.nodes, 'vertex', 'vertices')} and {pluralize(loaded.edges, 'edge', 'edges')}"

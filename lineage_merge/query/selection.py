@@ -113,12 +113,12 @@ def selection_of(
     if location is None:
         return scope
     if not isinstance(location, str | Path):
-        return _configured(scope, location)
+        return _configure(scope, location)
     text = str(location)
     if text == EMBEDDED or text.startswith(_REMOTE):
         return replace(scope, endpoint=text)
     if Path(text).suffix in _CONFIGURATIONS:
-        return _configured(scope, location)
+        return _configure(scope, location)
     if text.startswith(_S3):
         return _folder(scope, text)
     path = Path(text).expanduser()
@@ -129,7 +129,7 @@ def selection_of(
     return replace(scope, endpoint=EMBEDDED, graph_file=path.resolve())
 
 
-def _configured(scope: GraphSelection, location: "str | Path | Config") -> GraphSelection:
+def _configure(scope: GraphSelection, location: "str | Path | Config") -> GraphSelection:
     if scope.file is not None:
         raise ConfigError("config", "two configurations are set. Fix: omit one of them")
     return replace(scope, file=location)

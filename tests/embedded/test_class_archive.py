@@ -10,7 +10,7 @@ import pytest
 
 from lineage_merge.infra.embedded import class_archive as archives
 from lineage_merge.infra.embedded.class_archive import ClassArchive, class_archive
-from lineage_merge.infra.embedded.connection import connected
+from lineage_merge.infra.embedded.connection import connect
 from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.embedded.java import java_home
 from lineage_merge.infra.embedded.process import free_port
@@ -228,12 +228,12 @@ def test_the_first_server_makes_an_archive_after_its_end(
     (cache / jars.name).symlink_to(jars)
     monkeypatch.setenv("LINEAGE_MERGE_CACHE", str(cache))
     port = free_port("127.0.0.1")
-    with EmbeddedServer(tmp_path / "graph", port) as server, connected(server.url) as g:
+    with EmbeddedServer(tmp_path / "graph", port) as server, connect(server.url) as g:
         g.add_v("table").to_list()
 
     deadline = time.monotonic() + 60
     while not list(cache.glob("gremlin-classes-*/classes.jsa")) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert [file.parent.name for file in cache.glob("*/classes.jsa")] != []
-    with EmbeddedServer(tmp_path / "graph", port) as server, connected(server.url) as g:
+    with EmbeddedServer(tmp_path / "graph", port) as server, connect(server.url) as g:
         assert g.V().count().next() == 1

@@ -21,7 +21,7 @@ from gremlin_python.driver.request import RequestMessage
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 
 from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.infra.embedded.connection import connected
+from lineage_merge.infra.embedded.connection import connect
 from lineage_merge.infra.embedded.graph_store import GraphFolder
 from lineage_merge.infra.embedded.graph_tables import empty_tables
 from lineage_merge.infra.traversal_source import source
@@ -94,7 +94,7 @@ def test_a_lambda_in_a_traversal_is_refused(server: EmbeddedServer) -> None:
         found: list[Any] = g.inject(1).union(__.map(lambda: (code, "gremlin-groovy"))).to_list()
         return found
 
-    with connected(server.url) as g:
+    with connect(server.url) as g:
         for request in (ask, nested):
             with pytest.raises(GremlinServerError, match="without lambdas"):
                 request(g, "x -> 'id'.execute().text")
@@ -102,7 +102,7 @@ def test_a_lambda_in_a_traversal_is_refused(server: EmbeddedServer) -> None:
 
 def test_no_request_reads_or_writes_files(server: EmbeddedServer, tmp_path: Path) -> None:
     file = tmp_path / "graph.json"
-    with connected(server.url) as g:
+    with connect(server.url) as g:
         for request in (g.io(str(file)).write(), g.io(str(file)).read(), g.with_("x").io(str(file)).write()):
             with pytest.raises(GremlinServerError, match="no step io"):
                 request.iterate()

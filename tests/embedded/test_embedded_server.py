@@ -20,7 +20,7 @@ from gremlin_python.process.traversal import Cardinality, T
 from gremlin_python.statics import long
 
 from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.infra.embedded.connection import connected, without_login
+from lineage_merge.infra.embedded.connection import connect, without_login
 from lineage_merge.infra.embedded.graph_store import GraphFolder, snapshot_folder
 from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.graph_files import default_graph_file, demo_graph_file
@@ -79,7 +79,7 @@ def test_a_server_has_a_copy_of_the_graph_with_all_values_and_types(tmp_path: Pa
     ]
     graph = write_graph(tmp_path / "graph", [row, {"id": "b", "label": "file"}], edges)
     before = snapshot_folder(graph)
-    with EmbeddedServer(graph) as server, connected(server.url) as g:
+    with EmbeddedServer(graph) as server, connect(server.url) as g:
         assert whole(g) == whole_folder(graph)
         assert g.V(text).properties("tags", "dag_name", "mixed").count().next() == 7
         g.V().drop().to_list()
@@ -88,7 +88,7 @@ def test_a_server_has_a_copy_of_the_graph_with_all_values_and_types(tmp_path: Pa
 
 
 def test_a_graph_that_was_never_loaded_is_empty(tmp_path: Path) -> None:
-    with EmbeddedServer(tmp_path / "graph") as server, connected(server.url) as g:
+    with EmbeddedServer(tmp_path / "graph") as server, connect(server.url) as g:
         assert g.V().count().next() == 0
     assert not (tmp_path / "graph").exists()
 
@@ -100,10 +100,10 @@ def test_a_server_may_store_its_graph_in_a_file(tmp_path: Path, transactional: b
     def server() -> EmbeddedServer:
         return EmbeddedServer(None, transactional=transactional, stored_in=file)
 
-    with server() as first, connected(first.url) as g:
+    with server() as first, connect(first.url) as g:
         fill(g)
         before = content(g)
-    with server() as second, connected(second.url) as g:
+    with server() as second, connect(second.url) as g:
         assert content(g) == before
 
 
@@ -112,7 +112,7 @@ def test_a_start_and_usual_requests_do_not_initialize_the_runtime_of_groovy(
 ) -> None:
     log = tmp_path / "initialized"
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-Xlog:class+init=info:file={log}")
-    with EmbeddedServer(None) as server, connected(server.url) as g:
+    with EmbeddedServer(None) as server, connect(server.url) as g:
         fill(g)
         g.V(SALES).property(Cardinality.single, "position", 8).to_list()
     initialized = log.read_text()
@@ -237,14 +237,14 @@ def test_gremlin_lang_parses_what_neptune_parses_and_nothing_more(
 def test_writers_of_one_vertex_conflict_in_a_transactional_graph() -> None:
     """Many at once add to one counter's vertex; a conflict is an error, never a lost write."""
     with EmbeddedServer(None, transactional=True) as server:
-        with connected(server.url) as g:
+        with connect(server.url) as g:
             g.add_v("x").property(T.id, "one").to_list()
         outcomes: list[str] = []
 
         deadline = time.monotonic() + 60
 
         def write(worker: int) -> None:
-            with connected(server.url) as g:
+            with connect(server.url) as g:
                 # When two meet is chance: they go on until it has happened.
                 for number in count():
                     if number >= 25 and ("conflict" in outcomes or time.monotonic() > deadline):
@@ -260,7 +260,7 @@ def test_writers_of_one_vertex_conflict_in_a_transactional_graph() -> None:
             writer.start()
         for writer in writers:
             writer.join()
-        with connected(server.url) as g:
+        with connect(server.url) as g:
             assert g.V("one").values("dag_name").count().next() == outcomes.count("written")
     assert "conflict" in outcomes
 
@@ -288,7 +288,7 @@ def test_serve_says_how_to_connect_and_does_not_change_the_graph(
         assert without_login(url) == address
         assert f"user: {urlsplit(url).username}, password of this start: {urlsplit(url).password}\n" in said
         assert any("its changes are not saved" in line for line in said)
-        with connected(url) as g:
+        with connect(url) as g:
             assert g.V().id_().to_list() == ["a"]
             g.add_v("served").next()
         serving.send_signal(ending)

@@ -41,7 +41,7 @@ def test_rows_of_several_parts_are_grouped_by_key(
     memory_mb: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
-    to_buckets = partial(on_spark.keyed_buckets, itemgetter(0), PARTITIONS)
+    to_buckets = partial(on_spark.make_keyed_buckets, itemgetter(0), PARTITIONS)
     grouping = partial(on_spark.apply_by_key, summed, memory_mb)
 
     moved = partitions(to_buckets(ROWS[:1234]), to_buckets(ROWS[1234:]))
@@ -65,14 +65,14 @@ def test_values_of_several_parts_are_combined_by_key(
 
 
 def test_keys_of_one_value_go_to_one_partition_in_every_process() -> None:
-    to_buckets = partial(on_spark.keyed_buckets, itemgetter(0), 1000)
+    to_buckets = partial(on_spark.make_keyed_buckets, itemgetter(0), 1000)
     found = {place for place, _ in to_buckets([("dev|a\ud800", 1), ("dev|a\ud800", 2)])}
     # The number is part of the test: a hash that differs by process would be another one.
     assert found == {43}
 
 
 def test_rows_come_back_from_their_buckets() -> None:
-    moved = partitions(on_spark.keyed_buckets(itemgetter(1), 3, ROWS))
+    moved = partitions(on_spark.make_keyed_buckets(itemgetter(1), 3, ROWS))
     assert sorted(row for part in moved for row in on_spark.rows_of(part)) == sorted(ROWS)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from lineage_merge.config.section import namespace
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.naming import canonical_namespace, fixed_namespace, namespace_form
+from lineage_merge.naming import canonical_namespace, find_fixed_namespace, namespace_form
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_forms_are_namespaces_that_a_user_completes(platform: str) -> None:
     form = namespace_form(platform)
 
     assert canonical_namespace(form) == form
-    assert fixed_namespace(platform) is None
+    assert find_fixed_namespace(platform) is None
 
 
 def test_platforms_without_hosts_have_one_namespace() -> None:
-    assert [fixed_namespace(each) for each in ("bigquery", "spark")] == ["bigquery", "spark_catalog"]
+    assert [find_fixed_namespace(each) for each in ("bigquery", "spark")] == ["bigquery", "spark_catalog"]
     assert namespace_form("vertica") == "vertica://host"
     assert namespace_form("") == "warehouse://host"

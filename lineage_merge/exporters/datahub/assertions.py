@@ -83,12 +83,12 @@ def _definition(
         )
     return classes.AssertionInfoClass(
         type=classes.AssertionTypeClass.DATASET,
-        datasetAssertion=_of_dataset(names, dataset, paths, check),
+        datasetAssertion=_describe_dataset(names, dataset, paths, check),
         **known,
     )
 
 
-def _of_dataset(
+def _describe_dataset(
     names: Names, dataset: Vertex, paths: FieldPaths, check: DatasetCheck
 ) -> classes.DatasetAssertionInfoClass:
     properties = check.assertion.properties

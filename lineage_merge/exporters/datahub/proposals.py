@@ -21,9 +21,9 @@ from lineage_merge.exporters.graph_batches import (
     STORED,
     DatasetSchema,
     JobLineage,
-    checked_datasets,
     datasets,
     jobs,
+    list_checked_datasets,
     read_schemas,
     with_structures,
 )
@@ -83,7 +83,7 @@ def proposals(export: Export) -> Iterator[Proposal]:
     if changes and before is not None:
         yield from _removals(export, before, names, changes)
     elif not lineage_only:
-        for checked in checked_datasets(graph, environment, dag):
+        for checked in list_checked_datasets(graph, environment, dag):
             yield from assertions(names, checked)
 
 

@@ -95,11 +95,11 @@ class Names:
     def rename(self, event: Json) -> Json:
         """Return an event whose datasets, also those of columns, have DataZone's names."""
         datasets = [*event.get("inputs", ()), *event.get("outputs", ())]
-        names = {name_of(dataset): self._named(dataset) for dataset in datasets}
+        names = {name_of(dataset): self._find_name(dataset) for dataset in datasets}
 
         def renamed(part: Json) -> Json:
             old = name_of(part)
-            namespace, name = names[old] if old in names else self._named(part)
+            namespace, name = names[old] if old in names else self._find_name(part)
             return {**part, "namespace": namespace, "name": name}
 
         def output(dataset: Json) -> Json:
@@ -119,7 +119,7 @@ class Names:
             "outputs": [*map(output, event.get("outputs", ()))],
         }
 
-    def _named(self, dataset: Json) -> tuple[str, str]:
+    def _find_name(self, dataset: Json) -> tuple[str, str]:
         old = name_of(dataset)
         self.datasets.add(old)
         symlinks = dataset.get("facets", {}).get("symlinks", {}).get("identifiers", ())

@@ -38,11 +38,11 @@ def split(event: Json, limit: int = LIMIT) -> list[Json]:
     """
     if len(encode(event)) <= limit:
         return [event]
-    parts = _Splitting(_numbered(event, event, _LARGEST_NUMBER), limit).parts()
-    return [_numbered(event, part, number) for number, part in enumerate(parts, 1)]
+    parts = _Splitting(_number(event, event, _LARGEST_NUMBER), limit).parts()
+    return [_number(event, part, number) for number, part in enumerate(parts, 1)]
 
 
-def _numbered(event: Json, part: Json, number: int) -> Json:
+def _number(event: Json, part: Json, number: int) -> Json:
     """Return a part with the job and run of its number: the first has those of the event."""
     if number == 1:
         return {**part, "job": event["job"], "run": event["run"]}
@@ -92,7 +92,7 @@ class _Splitting:
     def _leaves_half(self, *facets: str) -> bool:
         """Whether the event without these facets of datasets leaves half of the space."""
         inputs, outputs = (
-            [_without(dataset, *facets) for dataset in some] for some in (self._inputs, self._outputs)
+            [_drop_columns(dataset, *facets) for dataset in some] for some in (self._inputs, self._outputs)
         )
         return len(encode({**self._event, "inputs": inputs, "outputs": outputs})) <= self._limit // 2
 
@@ -163,7 +163,7 @@ class _Splitting:
 
     def _output(self, dataset: Json, atoms: Sequence[_Atom], edges_only: bool) -> Json:
         fields = [atom.field for atom in atoms if atom.field is not None and not atom.of_input]
-        part = self._dataset(_without(dataset, "columnLineage"), fields, edges_only)
+        part = self._dataset(_drop_columns(dataset, "columnLineage"), fields, edges_only)
         whole = _lineage(dataset)
         columns: dict[str, list[Json]] = {}
         rows: list[Json] = []
@@ -175,7 +175,7 @@ class _Splitting:
             elif atom.edge is not None:
                 rows.append(whole["dataset"][atom.edge])
         if columns or rows:
-            lineage = {**whole, "fields": _with_sources(whole, columns)}
+            lineage = {**whole, "fields": _select_sources(whole, columns)}
             lineage |= {"dataset": rows} if "dataset" in whole else {}
             part["facets"] = {**part.get("facets", {}), "columnLineage": lineage}
         return part
@@ -195,7 +195,7 @@ class _Splitting:
         return ExportError(f"{job}: one edge needs {size:,} bytes, the limit is {self._limit:,}")
 
 
-def _with_sources(whole: Json, columns: Mapping[str, list[Json]]) -> Json:
+def _select_sources(whole: Json, columns: Mapping[str, list[Json]]) -> Json:
     return {name: {**whole["fields"][name], "inputFields": sources} for name, sources in columns.items()}
 
 
@@ -209,6 +209,6 @@ def _schema(dataset: Json) -> list[Json]:
     return fields
 
 
-def _without(dataset: Json, *facets: str) -> Json:
+def _drop_columns(dataset: Json, *facets: str) -> Json:
     others = {name: facet for name, facet in dataset.get("facets", {}).items() if name not in facets}
     return {**dataset, "facets": others}

@@ -44,8 +44,8 @@ from lineage_merge.exporters.graph_batches import (
     DatasetSchema,
     Flow,
     JobLineage,
-    checked_datasets,
     jobs,
+    list_checked_datasets,
     read_schemas,
 )
 from lineage_merge.exporters.openlineage.facets import (
@@ -108,7 +108,7 @@ def _events_of_job(
         return _event(job, named, inputs, outputs, export.at, (flows[0].target, parent) if parent else None)
 
     if len(groups) < 2:
-        yield event(job.flows, Job(namespace, name, _of_job(job, _job_kind(job, known))))
+        yield event(job.flows, Job(namespace, name, _describe_job(job, _job_kind(job, known))))
         return
     titles = [title_of_id(flows[0].target) for flows in groups.values()]
     for flows, title in zip(groups.values(), titles, strict=True):
@@ -117,7 +117,7 @@ def _events_of_job(
         parent = parent_run.ParentRunFacet(
             parent_run.Run(run_id(job)), parent_run.Job(namespace, name), producer=PRODUCER
         )
-        yield event(flows, Job(namespace, f"{name}.{last}", _of_job(job, "JOB")), parent)
+        yield event(flows, Job(namespace, f"{name}.{last}", _describe_job(job, "JOB")), parent)
 
 
 def run_id(job: JobLineage, part: str = "") -> str:
@@ -176,7 +176,7 @@ def _job_kind(job: JobLineage, known: Mapping[str, DatasetSchema]) -> str:
     return "APPLICATION" if job.key.job_type == "spark" else "JOB"
 
 
-def _of_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
+def _describe_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
     facets: dict[str, JobFacet] = {"jobType": _job_type(job.key.job_type, kind)}
     properties = job.vertex.properties if job.vertex else {}
     if properties.get("owners"):
@@ -262,13 +262,13 @@ def check_events(export: Export) -> Iterator[RunEvent]:
     """Yield an event per checked dataset, DAG and type of job. Checks without a result are omitted."""
     pairs = export.graph.pairs(["checks"], export.environment, export.dag)
     titles = Counter(title_of_id(dataset) for dataset in {dataset_of(target) for _, target in pairs})
-    for checked in checked_datasets(export.graph, export.environment, export.dag):
+    for checked in list_checked_datasets(export.graph, export.environment, export.dag):
         dataset = checked.schema.dataset
         _, namespace, name = name_parts(dataset.id)
         title = title_of_id(dataset.id)
         # Tables of two clusters may have the same name.
         shown = title if titles[title] == 1 else f"{namespace}|{name}"
-        for (dag, job_type, number), checks in sorted(_by_event(checked.checks).items()):
+        for (dag, job_type, number), checks in sorted(_group_by_event(checked.checks).items()):
             at = max(check.assertion.properties["last_run_at"] for check in checks)
             ended = utc_moment(at)
             if ended is None:
@@ -298,7 +298,7 @@ def check_events(export: Export) -> Iterator[RunEvent]:
             )
 
 
-def _by_event(checks: Iterable[DatasetCheck]) -> dict[tuple[str, str, int], list[DatasetCheck]]:
+def _group_by_event(checks: Iterable[DatasetCheck]) -> dict[tuple[str, str, int], list[DatasetCheck]]:
     """Return the checks that have a result, by DAG, type of job, and number of the event."""
     groups: dict[tuple[str, str, int], list[DatasetCheck]] = defaultdict(list)
     same: Counter[tuple[str, ...]] = Counter()
@@ -307,7 +307,7 @@ def _by_event(checks: Iterable[DatasetCheck]) -> dict[tuple[str, str, int], list
             dag = check.assertion.dags[0]  # an assertion belongs to one DAG, which is part of its id
             job_type = str(check.assertion.properties.get("job_type", ""))
             # Two jobs may have the same check, with different results.
-            shown_check = dag, job_type, *_shown(check)
+            shown_check = dag, job_type, *_describe_check(check)
             groups[dag, job_type, same[shown_check]].append(check)
             same[shown_check] += 1
     return groups
@@ -317,7 +317,7 @@ def _run_id(*parts: object) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, "|".join(map(str, ("checks", *parts)))))
 
 
-def _shown(check: DatasetCheck) -> tuple[str, str, str]:
+def _describe_check(check: DatasetCheck) -> tuple[str, str, str]:
     """Return kind, column ("": none) and name of a check, as its event has them."""
     kind = str(check.assertion.properties.get("assertion_type", "")) or check.assertion.name
     return kind, str(check.column.qualified_name if check.column else ""), check.assertion.name
@@ -325,7 +325,7 @@ def _shown(check: DatasetCheck) -> tuple[str, str, str]:
 
 def _assertion(check: DatasetCheck) -> Any:
     properties = check.assertion.properties
-    kind, column, name = _shown(check)
+    kind, column, name = _describe_check(check)
     values = {
         "assertion": kind,
         # A check that did not run to its end did not succeed.

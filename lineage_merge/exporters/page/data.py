@@ -166,11 +166,11 @@ def _edges(
         elif edge.label == "feeds_column" and edge.from_id in column_place and edge.to_id in column_place:
             how = [_text(edge, "transformation"), redact_sql(str(edge.properties.get("expression", "")))]
             ends = [*column_place[edge.from_id], *column_place[edge.to_id]]
-            rows["column_feeds"].append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
+            rows["column_feeds"].append([*ends, jobs(*_job_of(edge)), *how, *_mark_assumed(edge)])
         elif edge.label == "influences" and edge.from_id in column_place and edge.to_id in place:
             ends = [*column_place[edge.from_id], place[edge.to_id]]
             how = [_text(edge, "transformation")]
-            rows["influences"].append([*ends, jobs(*_job_of(edge)), *how, *_assumed(edge)])
+            rows["influences"].append([*ends, jobs(*_job_of(edge)), *how, *_mark_assumed(edge)])
         elif edge.label == "writes" and edge.to_id in place:
             writes.add((jobs(*_job_of(edge)), place[edge.to_id]))
     return {**rows, "writes": sorted(writes)}
@@ -279,7 +279,7 @@ def _job_of(edge: Edge) -> tuple[str, str, str, str]:
     return environment, dag, kind, edge.job
 
 
-def _assumed(edge: Edge) -> list[bool]:
+def _mark_assumed(edge: Edge) -> list[bool]:
     return [True] if edge.properties.get("assumed") == "true" else []
 
 

@@ -167,8 +167,8 @@ class _Combined:
                 self.jobs.add((job["environment"], row["dag"], job["type"], job["name"]), row, moment)
             )
         for name in _IDENTITY:
-            moved = [_moved(name, row, places, jobs) for row in picture[name]]
-            keys = _numbered(tuple(made[: _IDENTITY[name]]) for made in moved)
+            moved = [_move(name, row, places, jobs) for row in picture[name]]
+            keys = _number_keys(tuple(made[: _IDENTITY[name]]) for made in moved)
             for key, made in zip(keys, moved, strict=True):
                 self.lists[name].add(key, made, moment)
         for row in picture["assertions"]:
@@ -222,7 +222,7 @@ class _Combined:
         return [dataset, self.columns[dataset].places.get((name, 0), -1) if dataset >= 0 else -1]
 
 
-def _moved(
+def _move(
     name: str, row: Sequence[Any], places: Sequence[tuple[int, list[int]]], jobs: Sequence[int]
 ) -> list[Any]:
     """Return a row with common indexes."""
@@ -237,10 +237,10 @@ def _moved(
 
 def _column_keys(rows: Iterable[Sequence[Any]]) -> list[tuple[Hashable, int]]:
     """Return what identifies columns: the name without its case, as in ids."""
-    return [*_numbered(row[0].lower() for row in rows)]
+    return [*_number_keys(row[0].lower() for row in rows)]
 
 
-def _numbered(keys: Iterable[Hashable]) -> Iterator[tuple[Hashable, int]]:
+def _number_keys(keys: Iterable[Hashable]) -> Iterator[tuple[Hashable, int]]:
     """Yield keys with the number of equal ones before them."""
     seen: Counter[Hashable] = Counter()
     for key in keys:

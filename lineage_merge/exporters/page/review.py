@@ -47,9 +47,9 @@ def review_data(
     change = result.change
     places = [_place(assessed, change) for assessed in result.findings]
     added = _additions(result, change, places) if change else []
-    graph = _shown(change, {dataset for dataset, _ in places}, added) if change else Subgraph()
+    graph = _select_shown(change, {dataset for dataset, _ in places}, added) if change else Subgraph()
     return {
-        **_with_facts(graph, change, expectations),
+        **_add_facts(graph, change, expectations),
         "review": {
             "base": safe(base),
             "findings": [*map(_finding, result.findings, places)],
@@ -85,7 +85,7 @@ def _additions(result: ReviewResult, change: GraphChange, places: Sequence[Place
     ]
 
 
-def _shown(change: GraphChange, starts: set[str], added: Sequence[Vertex]) -> Subgraph:
+def _select_shown(change: GraphChange, starts: set[str], added: Sequence[Vertex]) -> Subgraph:
     graph = change.graph
     vertices, edges = downstream(graph, sorted(vertex.id for vertex in graph.vertices(sorted(starts))))
     ids = {vertex.id for vertex in (*vertices, *added)}
@@ -96,7 +96,7 @@ def _shown(change: GraphChange, starts: set[str], added: Sequence[Vertex]) -> Su
     return subgraph(elements, chain(edges, owned, change.edges))
 
 
-def _with_facts(
+def _add_facts(
     shown: Subgraph, change: GraphChange | None, expectations: Expectations | None
 ) -> dict[str, Any]:
     """Return the data of the graph, with what the graph before the change knows of the elements."""

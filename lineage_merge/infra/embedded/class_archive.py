@@ -78,13 +78,13 @@ def class_archive(name: str, java_home: Path, class_path: Sequence[Path]) -> Cla
             return ClassArchive()
         folder = cache_home() / f"{name}-classes-{_key(java_home, class_path)}"
         if folder.is_dir():
-            return _used(folder)
+            return _use(folder)
         return _new(name, java_home, folder) if _may_make(folder) else ClassArchive()
     except (OSError, RuntimeError, ValueError, subprocess.SubprocessError):  # no home, no text, no access
         return ClassArchive()
 
 
-def _used(folder: Path) -> ClassArchive:
+def _use(folder: Path) -> ClassArchive:
     used = [str(path) for path in (folder / _JDK, folder / _OTHERS) if path.is_file()]
     with suppress(OSError):  # the folder of another user
         os.utime(folder)

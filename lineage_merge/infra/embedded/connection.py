@@ -24,7 +24,7 @@ def without_login(url: str) -> str:
 
 
 @contextmanager
-def connected(url: str) -> Iterator[Any]:
+def connect(url: str) -> Iterator[Any]:
     """Yield a traversal source of the server at `url`. Raises `OSError` if none listens."""
     address = urlsplit(url)
     # gremlinpython never closes a connection that it fails to open, so check first.

@@ -18,7 +18,7 @@ from pathlib import Path
 from gremlin_python.driver.protocol import GremlinServerError
 
 from lineage_merge.infra.embedded import parent_watchdog
-from lineage_merge.infra.embedded.connection import connected
+from lineage_merge.infra.embedded.connection import connect
 from lineage_merge.infra.embedded.graph_tables import GraphTables
 from lineage_merge.infra.embedded.graphson import write_graphson
 from lineage_merge.infra.embedded.java import default_heap
@@ -139,7 +139,7 @@ class ServerProcess:
                 raise EmbeddedError(f"{slow} (its log: {self.log})")
             time.sleep(_POLL_SECONDS)
         try:
-            with connected(self.url) as g:
+            with connect(self.url) as g:
                 g.V().limit(1).count().next()
         except (GremlinServerError, OSError) as error:
             raise self.failure() from error

@@ -140,8 +140,8 @@ class SparkRows(Rows[T]):
 
     def group(self, key: Callable[[T], Key], function: Callable[[Key, list[T]], Iterable[U]]) -> Rows[U]:
         number = self._engine.shuffle_partitions
-        buckets = self.map_partitions(partial(keyed_buckets, key, number))
-        return _moved(buckets, number).map_partitions(
+        buckets = self.map_partitions(partial(make_keyed_buckets, key, number))
+        return _move(buckets, number).map_partitions(
             partial(apply_by_key, function, self._engine.worker_memory_mb)
         )
 
@@ -154,7 +154,7 @@ class SparkRows(Rows[T]):
         combining = Combining(create, add, merge, self._engine.worker_memory_mb)
         number = self._engine.shuffle_partitions
         buckets = self.map_partitions(combining.values).map_partitions(partial(buckets_of, number))
-        return _moved(buckets, number).map_partitions(combining.combined)
+        return _move(buckets, number).map_partitions(combining.combined)
 
     def union(self, *others: Rows[T]) -> Rows[T]:
         return SparkRows(self._engine, *self._rdds, *chain.from_iterable(map(_rdds, others)))
@@ -171,8 +171,8 @@ class SparkRows(Rows[T]):
         return SparkRows(self._engine, spread)
 
     def repartition_by(self, key: Callable[[T], Key], partitions: int) -> Rows[T]:
-        buckets = self.map_partitions(partial(keyed_buckets, key, partitions))
-        return _moved(buckets, partitions).map_partitions(rows_of)
+        buckets = self.map_partitions(partial(make_keyed_buckets, key, partitions))
+        return _move(buckets, partitions).map_partitions(rows_of)
 
     def collect(self) -> list[T]:
         return self.rdd.collect()
@@ -184,14 +184,14 @@ def _rdds(rows: Rows[Any]) -> "tuple[RDD[Any], ...]":
     return rows._rdds
 
 
-def _moved(buckets: Rows[Bucket], number: int) -> "SparkRows[bytes]":
+def _move(buckets: Rows[Bucket], number: int) -> "SparkRows[bytes]":
     """Return the pickled rows of buckets in the partitions that the buckets name.
 
     As `RDD.partitionBy`, which pickles buckets again, and sends those of a union through a second worker.
     """
     rows = cast("SparkRows[Bucket]", buckets)
     context = rows.engine.spark.sparkContext
-    framed = [rdd.mapPartitions(_framed) for rdd in rows._rdds]
+    framed = [rdd.mapPartitions(_frame) for rdd in rows._rdds]
     for rdd in framed:
         rdd._bypass_serializer = True  # type: ignore[attr-defined]
     joined: Any = framed[0] if len(framed) == 1 else context.union(framed)
@@ -201,7 +201,7 @@ def _moved(buckets: Rows[Bucket], number: int) -> "SparkRows[bytes]":
     return SparkRows(rows.engine, RDD(jvm.PythonRDD.valueOfPair(moved), context, NoOpSerializer()))
 
 
-def _framed(buckets: Iterable[Bucket]) -> Iterator[bytes]:
+def _frame(buckets: Iterable[Bucket]) -> Iterator[bytes]:
     """Yield the number and the content of each bucket, as Spark's `PairwiseRDD` reads them."""
     for partition, pickled in buckets:
         yield _LONG.pack(partition)
@@ -213,7 +213,7 @@ def _framed(buckets: Iterable[Bucket]) -> Iterator[bytes]:
 # move in pickled batches and are grouped only on arrival.
 
 
-def keyed_buckets(key: Callable[[T], Key], partitions: int, rows: Iterable[T]) -> Iterator[Bucket]:
+def make_keyed_buckets(key: Callable[[T], Key], partitions: int, rows: Iterable[T]) -> Iterator[Bucket]:
     """Convert rows to buckets of `(key, row)`."""
     return buckets_of(partitions, ((key(row), row) for row in rows))
 
@@ -232,12 +232,12 @@ def buckets_of(partitions: int, pairs: Iterable[tuple[Any, Any]]) -> Iterator[Bu
             waiting[partition] = [pair]
         number += 1
         if number == most:
-            yield from _pickled(waiting)
+            yield from _pickle(waiting)
             waiting, number = {}, 0
-    yield from _pickled(waiting)
+    yield from _pickle(waiting)
 
 
-def _pickled(waiting: dict[int, list[tuple[Any, Any]]]) -> Iterator[Bucket]:
+def _pickle(waiting: dict[int, list[tuple[Any, Any]]]) -> Iterator[Bucket]:
     return ((partition, pickle.dumps(pairs, pickle.HIGHEST_PROTOCOL)) for partition, pairs in waiting.items())
 
 
@@ -255,7 +255,7 @@ def apply_by_key(
     function: Callable[[Any, list[T]], Iterable[U]], memory_mb: int, batches: Iterable[bytes]
 ) -> Iterator[U]:
     """Group pickled rows and call a function per key; spills to disk above a memory limit."""
-    aggregator = _external.Aggregator(_list_of, _appended, _extended)
+    aggregator = _external.Aggregator(_list_of, _append, _extend)
     groups = _external.ExternalGroupBy(aggregator, memory_mb, CPickleSerializer())
     groups.mergeValues(_pairs(batches))
     for key, rows in groups.items():
@@ -294,11 +294,11 @@ def _list_of(value: T) -> list[T]:
     return [value]
 
 
-def _appended(values: list[T], value: T) -> list[T]:
+def _append(values: list[T], value: T) -> list[T]:
     values.append(value)
     return values
 
 
-def _extended(values: list[T], others: list[T]) -> list[T]:
+def _extend(values: list[T], others: list[T]) -> list[T]:
     values.extend(others)
     return values

@@ -40,7 +40,7 @@ class Rows(ABC, Generic[T]):
 
     def map_partitions(self, function: Callable[[Iterable[T]], Iterable[U]]) -> "Rows[U]":
         """Call the function with the rows of each partition, such as to open one connection per partition."""
-        return self.map_numbered_partitions(partial(_without_number, function))
+        return self.map_numbered_partitions(partial(_drop_number, function))
 
     @abstractmethod
     def group(self, key: Callable[[T], Key], function: Callable[[Key, list[T]], Iterable[U]]) -> "Rows[U]":
@@ -175,7 +175,7 @@ class Engine(ABC):
 
 
 # Functions and not lambdas: workers get them pickled.
-def _without_number(
+def _drop_number(
     function: Callable[[Iterable[T]], Iterable[U]], _number: int, rows: Iterable[T]
 ) -> Iterable[U]:
     return function(rows)

@@ -92,12 +92,12 @@ def redact(text: str) -> Redacted:
 
     If the end of a secret is ambiguous, it masks too much rather than too little. Idempotent.
     """
-    return _redacted(text, False)
+    return _redact(text, False)
 
 
 def redact_sql(text: str) -> Redacted:
     """Like `redact`, for SQL expressions and columns named by one: ``password = 'x'`` is a comparison."""
-    return _redacted(text, True)
+    return _redact(text, True)
 
 
 def redact_ambiguous(address: str) -> str:
@@ -105,13 +105,13 @@ def redact_ambiguous(address: str) -> str:
     return replace(address, ambiguous(address))
 
 
-def _redacted(text: str, is_sql: bool) -> Redacted:
+def _redact(text: str, is_sql: bool) -> Redacted:
     if len(text) < _SHORTEST_TOKEN and text.isidentifier():
         return Redacted(text)
-    return _short(text, is_sql) if len(text) <= _LONGEST_CACHED else _without_secrets(text, is_sql)
+    return _short(text, is_sql) if len(text) <= _LONGEST_CACHED else _mask_secrets(text, is_sql)
 
 
-def _without_secrets(text: str, is_sql: bool) -> Redacted:
+def _mask_secrets(text: str, is_sql: bool) -> Redacted:
     # An expression may be truncated before the host of an address.
     if not _may_hold_secret(text) and not (is_sql and "://" in text):
         return Redacted(text)
@@ -125,7 +125,7 @@ def _without_secrets(text: str, is_sql: bool) -> Redacted:
     return Redacted(MASK)
 
 
-_short = lru_cache(_CACHED)(_without_secrets)
+_short = lru_cache(_CACHED)(_mask_secrets)
 
 
 def _may_hold_secret(text: str) -> bool:
@@ -135,7 +135,7 @@ def _may_hold_secret(text: str) -> bool:
 
 
 def _spans(text: str, is_sql: bool) -> Iterator[Span]:
-    yield from _decoding(text, partial(_of_addresses, with_spaces=not is_sql))
+    yield from _decoding(text, partial(_find_addresses, with_spaces=not is_sql))
     yield from keys_of_functions(text, double_quotes=not is_sql)
     if is_sql:
         yield from literals(text, redact)
@@ -150,7 +150,7 @@ def _decoding(text: str, find: Callable[[str], Iterator[Span]]) -> Iterator[Span
         yield from map(decoded.original, find(decoded.text))
 
 
-def _of_addresses(text: str, *, with_spaces: bool) -> Iterator[Span]:
+def _find_addresses(text: str, *, with_spaces: bool) -> Iterator[Span]:
     yield from userinfo(text)
     yield from positional(text)
     yield from secret_parameters(text, with_spaces=with_spaces)

@@ -119,7 +119,7 @@ _EASY_CONNECT = re.compile(rf"(?<![\w+.:/@-])[\w.+$#-]{{1,64}}/(?P<password>[^\s
 def positional(text: str) -> Iterator[Span]:
     """Yield passwords at a fixed position of an address without ``//``."""
     if "@" in text or "/" in text:
-        yield from _of_jdbc(text)
+        yield from _find_jdbc(text)
     if "@" in text:
         yield from _short(text)
         for pattern in (_NO_SCHEME, _EASY_CONNECT):
@@ -131,7 +131,7 @@ def positional(text: str) -> Iterator[Span]:
 def ambiguous(text: str) -> Iterator[Span]:
     """Yield the spans of `positional` that could be the table of a JDBC address, after the last colon."""
     yield from phoenix(text)
-    yield from _of_jdbc(text, of_oracle=False)
+    yield from _find_jdbc(text, of_oracle=False)
 
 
 def phoenix(text: str) -> Iterator[Span]:
@@ -140,7 +140,7 @@ def phoenix(text: str) -> Iterator[Span]:
         yield Span(*match.span("password"))
 
 
-def _of_jdbc(text: str, *, of_oracle: bool = True) -> Iterator[Span]:
+def _find_jdbc(text: str, *, of_oracle: bool = True) -> Iterator[Span]:
     position = 0
     while match := _JDBC.search(text, position):
         start, position = match.end(), match.end()

@@ -78,7 +78,7 @@ def keys_of_functions(text: str, *, double_quotes: bool) -> Iterator[Span]:
                 encrypting.append(calls[-1])
         elif token["close"] and calls:
             if calls.pop().is_encryption:
-                yield from _shown(encrypting.pop())
+                yield from _list_shown(encrypting.pop())
         elif token["comma"] and calls and calls[-1].is_encryption:
             calls[-1].number += 1
         elif encrypting and (token["single"] or (token["double"] and double_quotes)):
@@ -90,7 +90,7 @@ def keys_of_functions(text: str, *, double_quotes: bool) -> Iterator[Span]:
             if not _MODE.fullmatch(text, start, end):
                 yield Span(start, end)
     for call in encrypting:
-        yield from _shown(call)
+        yield from _list_shown(call)
 
 
 def _encrypts(name: str, text: str, start: int) -> bool:
@@ -108,7 +108,7 @@ def _read_unquoted(call: _Call, text: str, start: int, end: int, following: str 
             call.arguments.append(Span(*match.span()))
 
 
-def _shown(call: _Call) -> list[Span]:
+def _list_shown(call: _Call) -> list[Span]:
     return call.arguments if call.shows_literals else []
 
 

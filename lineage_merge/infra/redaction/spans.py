@@ -24,14 +24,14 @@ def replace(text: str, spans: Iterable[Span]) -> str:
     """Replace the spans; of nested ones the outer one counts, overlapping ones are one."""
     parts: list[str] = []
     position = 0
-    for span in _merged(spans):
+    for span in _merge(spans):
         parts += [text[position : span.start], span.replacement]
         position = span.end
     parts.append(text[position:])
     return "".join(parts)
 
 
-def _merged(spans: Iterable[Span]) -> Iterator[Span]:
+def _merge(spans: Iterable[Span]) -> Iterator[Span]:
     current: Span | None = None
     non_empty = (span for span in spans if span.start < span.end)
     for span in sorted(non_empty, key=lambda span: (span.start, -span.end)):

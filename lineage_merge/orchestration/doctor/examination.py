@@ -32,7 +32,7 @@ class Check(NamedTuple):
     late: Diagnosis | None = None
 
 
-def _of_source(source: Source[Any]) -> Iterator[Check]:
+def _check_source(source: Source[Any]) -> Iterator[Check]:
     """Yield the checks of a source; without any, its preflight check is one."""
     for check in source.checks() or (SourceCheck(source.name, partial(_preflight, source)),):
         yield Check(check.area, partial(_if_configured, source.key, check.examine), SourceError.exit_code)
@@ -54,7 +54,7 @@ def _preflight(source: Source[Any], settings: Any) -> Iterator[Diagnosis]:
         yield ok(source.name, "the input exists")
 
 
-def _of_exporter(exporter: Exporter) -> Iterator[Check]:
+def _check_exporter(exporter: Exporter) -> Iterator[Check]:
     if own := exporter.examine:
 
         def examine(config: Config) -> Iterator[Diagnosis]:
@@ -71,12 +71,12 @@ def _kafka(config: Config) -> Iterator[Diagnosis]:
 # In display order.
 CHECKS: tuple[Check, ...] = (
     Check(machine.CREDENTIALS, machine.examine_aws, SourceError.exit_code),
-    *chain.from_iterable(map(_of_source, SOURCES)),
+    *chain.from_iterable(map(_check_source, SOURCES)),
     Check(broker_check.KAFKA, _kafka, SourceError.exit_code),
     Check(joins.JOINS, joins.examine, seconds=joins.SECONDS, late=joins.LATE),
     Check("graph", gremlin.examine, GraphError.exit_code),
     Check("bulk loader", bulk.examine, GraphError.exit_code),
-    *chain.from_iterable(map(_of_exporter, EXPORTERS.values())),
+    *chain.from_iterable(map(_check_exporter, EXPORTERS.values())),
     Check("this machine", machine.examine),
 )
 

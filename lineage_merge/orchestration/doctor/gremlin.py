@@ -143,15 +143,17 @@ def version_finding(server: Server) -> Diagnosis:
     if number is None:
         return skipped(VERSION, "the server does not report it")
     if number < _OLDEST:
-        old = GraphRejected(f"{server.description}: older than TinkerPop {_dotted(_OLDEST)}")
+        old = GraphRejected(f"{server.description}: older than TinkerPop {_format_version(_OLDEST)}")
         return failed(VERSION, old, "upgrade the server to Neptune 1.3.2.0, or Gremlin Server 3.7")
     if number > _NEWEST_TESTED:
-        newer = f"{server.description}: newer than TinkerPop {_dotted(_NEWEST_TESTED)}, which was tested"
+        newer = (
+            f"{server.description}: newer than TinkerPop {_format_version(_NEWEST_TESTED)}, which was tested"
+        )
         return warning(VERSION, newer, "load into a test graph first")
     return ok(VERSION, server.description)
 
 
-def _dotted(number: tuple[int, int]) -> str:
+def _format_version(number: tuple[int, int]) -> str:
     return ".".join(map(str, number))
 
 

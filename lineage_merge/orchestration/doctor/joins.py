@@ -48,7 +48,7 @@ def examine(config: Config) -> Iterator[Diagnosis]:
     notices = report.of_kind("notice")
     yield from _notices(notices)
     yield from _silent(report.of_kind("silent"))
-    yield _finding(report, _unjoined(config, report), has_notices=bool(notices))
+    yield _finding(report, _list_unjoined(config, report), has_notices=bool(notices))
 
 
 def _why_skipped(config: Config) -> str:
@@ -89,7 +89,7 @@ def _silent(problems: list[Problem]) -> Iterator[Diagnosis]:
         )
 
 
-def _unjoined(config: Config, report: Report) -> str:
+def _list_unjoined(config: Config, report: Report) -> str:
     """Return the sources between which nothing is joined, "" if something is.
 
     Sources that describe the same types of jobs may have no dataset in common: "" if there are no others.

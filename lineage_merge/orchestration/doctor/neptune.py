@@ -37,8 +37,8 @@ def server_behind(endpoint: Endpoint) -> Server:
     """Return the server, within seconds; `Server()` if it reports nothing."""
     is_neptune = bool(_NEPTUNE.search(urlsplit(endpoint.url).hostname or ""))
     # Gremlin Server does not respond to a GET; Neptune rejects scripts.
-    by_script = None if is_neptune else _by_script(endpoint)
-    return by_script or _by_status(endpoint) or Server(refusal="no answer" if is_neptune else "")
+    by_script = None if is_neptune else _ask_script(endpoint)
+    return by_script or _ask_status(endpoint) or Server(refusal="no answer" if is_neptune else "")
 
 
 def from_status(status: Mapping[str, Any]) -> Server:
@@ -54,7 +54,7 @@ def _number(text: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _by_status(endpoint: Endpoint) -> Server | None:
+def _ask_status(endpoint: Endpoint) -> Server | None:
     """Return the server of the status page, or why Neptune refuses it; None without a page."""
     parts = urlsplit(endpoint.url)
     page = f"{'https' if parts.scheme == 'wss' else 'http'}://{parts.netloc.rpartition('@')[2]}/status"
@@ -69,7 +69,7 @@ def _by_status(endpoint: Endpoint) -> Server | None:
     return Server(refusal=f"HTTP {answer.status_code}") if _NEPTUNE.search(parts.hostname or "") else None
 
 
-def _by_script(endpoint: Endpoint) -> Server | None:
+def _ask_script(endpoint: Endpoint) -> Server | None:
     # Groovy, only here: Gremlin Server reports its version by no other means.
     try:
         with open_client(endpoint, 1) as client, translated_errors(endpoint):

@@ -93,10 +93,10 @@ def _comments(proposal: Proposal, findings: Findings) -> dict[str, list[str]]:
         names = ", ".join(sorted(default.completed)[:_MAX_NAMES])
         line = f"Completes names that Spark's lineage has without database or schema: those of {names}"
         comments.setdefault("merge", []).append(line)
-    return {key: [short for line in lines for short in _folded(line)] for key, lines in comments.items()}
+    return {key: [short for line in lines for short in _fold(line)] for key, lines in comments.items()}
 
 
-def _folded(line: str) -> list[str]:
+def _fold(line: str) -> list[str]:
     lines = [""]
     for word in printable(line).split():
         if lines[-1] and len(lines[-1]) + len(word) + 1 > _WIDTH - 8:

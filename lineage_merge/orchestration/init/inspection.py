@@ -102,7 +102,7 @@ def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
     jobs: list[ObservedJob] = []
     for source in configured_sources(config):
         records = read_all(LocalEngine(), config, resolver, [source], on_progress).collect()
-        observed_jobs = _observed_jobs(source.key, records)
+        observed_jobs = _list_observed_jobs(source.key, records)
         if not observed_jobs:
             _raise_if_rejected(source, records)
         jobs += observed_jobs
@@ -132,17 +132,17 @@ def _raise_if_missing(inputs: Inputs, config: Config, findings: JobFindings) -> 
     for source in configured_sources(config):
         key, locations, _ = inputs[source.key]
         if key == source.discovery().line_key and not any(job.source == source.key for job in findings.jobs):
-            raise no_lineage(source, " ".join(locations), _recognized(locations))
+            raise no_lineage(source, " ".join(locations), _recognize(locations))
 
 
-def _recognized(locations: Sequence[str]) -> Kind | None:
+def _recognize(locations: Sequence[str]) -> Kind | None:
     try:
         return line_files.recognize(line_files.find(locations))
     except SourceError:
         return None
 
 
-def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:
+def _list_observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:
     newest: dict[str, int] = {}
     for record in records:
         if isinstance(record, JobRecord) and record.job.name:
@@ -154,7 +154,7 @@ def _observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:
 def sample(config: Config, max_bytes: int, read_all: ReadAll) -> JobFindings:
     """Return what a part of the sources contains, at most about `max_bytes` of each."""
     samples = [
-        _of_source(config, source, settings, max_bytes, read_all)
+        _inspect_source(config, source, settings, max_bytes, read_all)
         for source, settings in registry.list_configured(config)
     ]
     return JobFindings(
@@ -165,7 +165,7 @@ def sample(config: Config, max_bytes: int, read_all: ReadAll) -> JobFindings:
     )
 
 
-def _of_source(
+def _inspect_source(
     config: Config, source: Source[Any], settings: Any, max_bytes: int, read_all: ReadAll
 ) -> JobFindings:
     discovery = source.discovery()

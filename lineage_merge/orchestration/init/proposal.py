@@ -146,7 +146,7 @@ def default_dag_name(findings: Findings, folder_name: str) -> str:
 
 def _choice(project: ProjectFindings, findings: Findings, namespace: str) -> Choice:
     if namespace:
-        return warehouse.given(namespace, project, findings.jobs)
+        return warehouse.choose_given(namespace, project, findings.jobs)
     return warehouse.choose(project, findings.jobs)
 
 

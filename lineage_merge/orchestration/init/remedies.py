@@ -40,16 +40,16 @@ def explain_errors(source: Source[Any], source_input: SourceInput, location: str
         problem = error.message.partition(f"{error.key}: ")[2]
         raise ConfigError(error.key, f"{problem}. Fix: export the variable, then run init again") from None
     except SourceError as error:
-        raise _with_fix(error, source, source_input.key, location) from None
+        raise _add_fix(error, source, source_input.key, location) from None
 
 
-def _with_fix(error: SourceError, source: Source[Any], key: str, location: str) -> SourceError:
+def _add_fix(error: SourceError, source: Source[Any], key: str, location: str) -> SourceError:
     own = source.discovery()
     general = option_fix(source, key if key == own.line_key else "")
     # A document that another program writes, and that may be near.
     is_created = bool(own.how_to_create) and key != own.line_key
     if isinstance(error, DocumentError):
-        fix = _created_fix(source, location) if is_created else _option(error.remedy, location) or general
+        fix = _write_fix(source, location) if is_created else _option(error.remedy, location) or general
         problem = error.problem.removesuffix(f": {error.remedy}")  # it names a key of the configuration
         return DocumentError(error.document, error.field, f"{problem}. Fix: {fix}", fix)
     if error.remedy:
@@ -63,7 +63,7 @@ def _with_fix(error: SourceError, source: Source[Any], key: str, location: str) 
     elif is_s3(location) and not isinstance(error, SourceMissing):
         fix = fix_for(error, location, "the location")
     else:
-        fix = _created_fix(source, location) if is_created else general
+        fix = _write_fix(source, location) if is_created else general
     return type(error)(f"{error.message}. Fix: {fix}", fix)
 
 
@@ -80,10 +80,10 @@ def _option(remedy: str, location: str) -> str:
     source, key = _KEYS.get(remedy.rpartition(" ")[2], (None, ""))
     if source is None:
         return ""
-    return source.discovery().command(key, location) or _created_fix(source, location)
+    return source.discovery().command(key, location) or _write_fix(source, location)
 
 
-def _created_fix(source: Source[Any], location: str) -> str:
+def _write_fix(source: Source[Any], location: str) -> str:
     return _near(source, location) or source.discovery().how_to_create
 
 

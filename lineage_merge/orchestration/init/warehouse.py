@@ -14,7 +14,7 @@ from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.model.elements import DatasetName, Reference
 from lineage_merge.model.errors import NamingError
-from lineage_merge.naming import fixed_namespace, namespace_form
+from lineage_merge.naming import find_fixed_namespace, namespace_form
 from lineage_merge.orchestration.init.findings import JobFindings
 from lineage_merge.sources.discovery import ProjectFindings
 
@@ -63,7 +63,7 @@ def choose(project: ProjectFindings, jobs: JobFindings) -> Choice:
     best = max(ranks.values(), default=(0, 0))
     best_of = sorted(namespace for namespace, rank in ranks.items() if rank == best)
     if not any(best):
-        if fixed := fixed_namespace(project.platform):
+        if fixed := find_fixed_namespace(project.platform):
             return Choice(fixed, is_known=True)
         # Without a restriction to the platform, any table of Spark would be a candidate.
         if project.platform not in _SCHEMES or not best_of:
@@ -73,7 +73,7 @@ def choose(project: ProjectFindings, jobs: JobFindings) -> Choice:
     return Choice(first, matches[first], tuple(others), not others, is_of_jobs=True)
 
 
-def given(namespace: str, project: ProjectFindings, jobs: JobFindings) -> Choice:
+def choose_given(namespace: str, project: ProjectFindings, jobs: JobFindings) -> Choice:
     """Return the choice of a namespace that was given, and a better one if Spark's side has it."""
     canonical = _canonical(namespace)
     is_of_jobs = canonical in {name.namespace for name in tables(jobs)}
@@ -145,13 +145,13 @@ def _match(
     warehouses = (namespace,) if namespace.startswith("redshift://") else ()
     rules = Rules((), warehouses, {namespace: default} if default else {})
     resolver = DatasetResolver(_ENVIRONMENT, rules, dict(catalogs))
-    names, references = _with_common_words(names, references)
+    names, references = _select_common_words(names, references)
     of_jobs = {resolver.resolve(reference).name for reference in references} - {None}
     return frozenset(name for name in names if resolver.resolve(Reference(namespace, name)).name in of_jobs)
 
 
 @lru_cache(maxsize=64)
-def _with_common_words(
+def _select_common_words(
     names: frozenset[str], references: frozenset[Reference]
 ) -> tuple[frozenset[str], frozenset[Reference]]:
     """Return the names whose last word a reference has, and these references: others cannot match.

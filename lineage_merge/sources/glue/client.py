@@ -81,7 +81,7 @@ def _pages(
 ) -> Iterator[dict[str, Any]]:
     if catalog.account:
         arguments["CatalogId"] = catalog.account
-    with _client(catalog, "glue", attempts, resource) as client, translated_errors(resource):
+    with _client(catalog, "glue", attempts, resource) as client, translate_errors(resource):
         client.meta.events.register("after-call.glue", _count_bytes)
         yield from client.get_paginator(call).paginate(**arguments)
 
@@ -90,7 +90,7 @@ def _pages(
 def _client(
     catalog: GlueCatalog, service: Literal["glue", "lakeformation"], attempts: int, resource: str
 ) -> Iterator[Any]:
-    with translated_errors(resource):
+    with translate_errors(resource):
         client = boto_client(
             service, read_timeout=60, attempts=attempts, mode="adaptive", region_name=catalog.region
         )
@@ -105,7 +105,7 @@ def _count_bytes(http_response: Any, **_call: Any) -> None:
 
 
 @contextmanager
-def translated_errors(resource: str) -> Iterator[None]:
+def translate_errors(resource: str) -> Iterator[None]:
     """Translate boto's errors into the project's."""
     from botocore import exceptions as boto
 
@@ -164,7 +164,7 @@ def open_tags(catalog: GlueCatalog) -> Iterator[ReadTags]:
         named = {"DatabaseName": database, "Name": table}
         if catalog.account:
             named["CatalogId"] = catalog.account
-        with translated_errors(resource):
+        with translate_errors(resource):
             try:
                 return parse(client.get_resource_lf_tags(Resource={"Table": named}))
             except ClientError as error:

@@ -33,7 +33,7 @@ def available(spark: SparkSession, kafka: Kafka, options: Mapping[str, str]) -> 
     """
     _check_source(spark, kafka)
     jvm: Any = spark._jvm
-    with _translated_errors(kafka):
+    with _translate_errors(kafka):
         consumer = jvm.org.apache.kafka.clients.consumer.KafkaConsumer(_properties(jvm, kafka, options))
         try:
             partition_infos = consumer.partitionsFor(kafka.topic)
@@ -88,7 +88,7 @@ def _properties(jvm: Any, kafka: Kafka, options: Mapping[str, str]) -> Any:
 
 
 @contextmanager
-def _translated_errors(kafka: Kafka) -> Iterator[None]:
+def _translate_errors(kafka: Kafka) -> Iterator[None]:
     """Translate Kafka's errors. Their messages may repeat options, so only some are passed on."""
     topic = f"Kafka topic {kafka.topic}"
     try:

@@ -8,7 +8,7 @@ from lineage_merge.infra.storage import list_files
 from lineage_merge.model.errors import ConfigError, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.naming import redact
 from lineage_merge.sources.diagnosis import Diagnosis, failed, fix_for, ok
-from lineage_merge.sources.kafka_landing.files import folder_of, landed_until
+from lineage_merge.sources.kafka_landing.files import find_landed_offsets, folder_of
 from lineage_merge.sources.kafka_landing.settings import Kafka
 
 KAFKA = "Kafka"
@@ -53,7 +53,7 @@ def examine(kafka: Kafka) -> Iterator[Diagnosis]:
         return
     folder = folder_of(kafka)
     try:
-        until = landed_until(file.location for file in list_files(folder))
+        until = find_landed_offsets(file.location for file in list_files(folder))
     except SourceMissing:
         until = {}
     except SourceError as error:

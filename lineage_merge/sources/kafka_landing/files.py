@@ -52,7 +52,7 @@ def file_name(offsets: Range) -> str:
     return f"{offsets.partition}/{offsets.start:020}-{offsets.end:020}.jsonl.gz"
 
 
-def landed_until(names: Iterable[str]) -> dict[int, int]:
+def find_landed_offsets(names: Iterable[str]) -> dict[int, int]:
     """Return the offset per partition up to which files exist."""
     until: dict[int, int] = {}
     for name in names:

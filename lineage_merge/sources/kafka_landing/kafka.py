@@ -32,7 +32,13 @@ from lineage_merge.infra.storage import Slice, list_files
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import ConfigError, SourceMissing
 from lineage_merge.sources.kafka_landing.broker import available
-from lineage_merge.sources.kafka_landing.files import LandingFile, Range, folder_of, landed_until, to_read
+from lineage_merge.sources.kafka_landing.files import (
+    LandingFile,
+    Range,
+    find_landed_offsets,
+    folder_of,
+    to_read,
+)
 from lineage_merge.sources.kafka_landing.settings import Kafka
 
 # Files are closed at this size (uncompressed), so that a backlog lands in files of a few minutes each.
@@ -81,7 +87,7 @@ def land_messages(
     """
     folder = folder_of(kafka)
     options = kafka.all_options()
-    ranges, gaps = to_read(landed_until(_names(folder)), available(spark, kafka, options))
+    ranges, gaps = to_read(find_landed_offsets(_names(folder)), available(spark, kafka, options))
     if ranges:
         landing = _Landing(
             folder,

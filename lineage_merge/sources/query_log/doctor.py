@@ -95,7 +95,7 @@ def _check_archive(log: QueryLog, now: datetime) -> Iterator[Diagnosis]:
     newest = max(interval.end for interval in complete)
     age = now - newest
     until = f"{log}: the archive ends at {newest:%Y-%m-%d %H:%M} UTC"
-    for line in archive.lost(log):
+    for line in archive.describe_gaps(log):
         yield warning(LOG, line, "run archive-history every day")
     if age > RETENTION:
         yield warning(LOG, f"{until}: history is lost, system views keep seven days", _ARCHIVE)

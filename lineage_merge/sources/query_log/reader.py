@@ -44,9 +44,9 @@ from lineage_merge.sources.query_log.logs.log_rows import (
     LogRows,
     Prepare,
     batches,
+    find_start,
     latest_time,
     select_kinds,
-    started_of,
 )
 from lineage_merge.sources.query_log.logs.statement_file import read_line
 from lineage_merge.sources.query_log.logs.users import Users, users_of
@@ -91,14 +91,14 @@ def read_query_log(engine: Engine, config: Config, resolver: Resolver) -> Rows[R
         .flat_map(lambda pair: elements_of(pair[1]))
     )
     periods = engine.rows(
-        _observed([content.period for content in contents if content.period is not None]), 1
+        _group_observed([content.period for content in contents if content.period is not None]), 1
     )
     parts: list[Rows[Record]] = [content.records for content in contents]
     parts += [rows.map_partitions(resolver.records) for rows in (usage, periods)]
     return engine.union(parts)
 
 
-def _observed(periods: Iterable[ObservedLog]) -> Iterator[ObservedLog]:
+def _group_observed(periods: Iterable[ObservedLog]) -> Iterator[ObservedLog]:
     """Yield the periods by namespace: several logs of one have its statements together."""
     by_namespace: dict[str, list[ObservedLog]] = {}
     for period in periods:
@@ -135,7 +135,7 @@ def _statement_files(engine: Engine, log: QueryLog, users: Users) -> LogRows:
         line_files.parallel(engine, parts)
         .flat_map(_lines)
         .map_partitions(Prepare(log.dialect, users))
-        .map_partitions(partial(batches, KINDS, started_of, latest_time()))
+        .map_partitions(partial(batches, KINDS, find_start, latest_time()))
         .cache()
     )
     return LogRows(
@@ -177,19 +177,19 @@ def _read(
         log.dialect, log.namespace, log.job_type, resolver.resolve_id, _read_paths, catalog, read_manifest
     )
     units, warehouse = _units(engine, log, rows, sessions, warehouse, dbt)
-    shared = _with_shapes(engine, units, warehouse)
-    read: Rows[Any] = units.flat_map(partial(_interpreted, shared)).cache()
-    runs: Rows[Any] = _merged(sessions, NamedRuns, lambda row: (row.job, row.runs), merge_runs).map(
+    shared = _add_shapes(engine, units, warehouse)
+    read: Rows[Any] = units.flat_map(partial(_interpret, shared)).cache()
+    runs: Rows[Any] = _merge(sessions, NamedRuns, lambda row: (row.job, row.runs), merge_runs).map(
         lambda pair: NamedRuns(*pair)
     )
     names = read.filter(lambda row: isinstance(row, JobName))
     jobs = runs.union(names).group(lambda row: row.job, partial(job_elements, log, engine.share(dbt)))
     usage: Rows[Any] = (
-        _merged(sessions, CountedReads, lambda row: (row.key, row.reads), merge_reads)
+        _merge(sessions, CountedReads, lambda row: (row.key, row.reads), merge_reads)
         .flat_map(partial(_usage, shared))
         .cache()
     )
-    unread = _merged(read.union(usage), UnreadStatement, lambda row: (row.fingerprint, row), add_unread).map(
+    unread = _merge(read.union(usage), UnreadStatement, lambda row: (row.fingerprint, row), add_unread).map(
         lambda pair: pair[1]
     )
     notices: list[Element] = [*unread_problems(unread.collect(), name)]
@@ -241,11 +241,11 @@ def _units(
 ) -> tuple[Rows[CountedUnit], Warehouse]:
     """Return the units of sessions and of views, and the warehouse with the external tables they create."""
     units: Rows[CountedUnit] = (
-        _merged(sessions, CountedUnit, lambda row: (row.unit.key, row), sum_units)
+        _merge(sessions, CountedUnit, lambda row: (row.unit.key, row), sum_units)
         .map(lambda pair: pair[1])
         .cache()
     )
-    located = units.filter(_creates).flat_map(partial(_located, engine.share(warehouse))).collect()
+    located = units.filter(_creates).flat_map(partial(_list_located, engine.share(warehouse))).collect()
     if located:
         warehouse = replace(warehouse, catalog=warehouse.catalog.with_locations(located))
     outdated = find_outdated_views(engine, units, warehouse)
@@ -257,17 +257,17 @@ def _units(
     return units, warehouse
 
 
-def _with_shapes(
+def _add_shapes(
     engine: Engine, units: Rows[CountedUnit], warehouse: Warehouse
 ) -> Shared[tuple[Warehouse, Shapes]]:
     """Return the warehouse, and the columns of its tables: the catalog's, else of what creates them."""
     known = warehouse.catalog.shapes(warehouse.namespace, warehouse.resolve_id)
     shared = engine.share((warehouse, known))
-    created = dict(units.filter(_creates).flat_map(partial(_created, shared)).collect())
+    created = dict(units.filter(_creates).flat_map(partial(_list_created, shared)).collect())
     return engine.share((warehouse, {**created, **known}))
 
 
-def _merged(
+def _merge(
     rows: Rows[Any], kind: type, pair_of: Callable[[Any], tuple[Any, Any]], merge: Callable[[Any, Any], Any]
 ) -> Rows[Any]:
     """Return the rows of a type as pairs of key and value; the values of equal keys are merged."""
@@ -280,19 +280,19 @@ def _creates(counted: CountedUnit) -> bool:
     return bool(facts_of(text).creates) or creates_view(text)
 
 
-def _located(shared: Shared[Warehouse], counted: CountedUnit) -> Iterator[ExternalTable]:
+def _list_located(shared: Shared[Warehouse], counted: CountedUnit) -> Iterator[ExternalTable]:
     if "://" in counted.unit.statements[counted.unit.target]:
         yield from find_created_location(counted.unit, shared.value)
 
 
-def _created(shared: Shared[Any], counted: CountedUnit) -> Iterator[tuple[str, Any]]:
+def _list_created(shared: Shared[Any], counted: CountedUnit) -> Iterator[tuple[str, Any]]:
     warehouse, shapes = shared.value
     for key, shape in interpret(counted.unit, warehouse, shapes).created.items():
         if key not in shapes:
             yield key, shape
 
 
-def _interpreted(shared: Shared[Any], counted: CountedUnit) -> Iterator[Any]:
+def _interpret(shared: Shared[Any], counted: CountedUnit) -> Iterator[Any]:
     warehouse, shapes = shared.value
     unit = counted.unit
     interpreted = interpret(unit, warehouse, shapes)

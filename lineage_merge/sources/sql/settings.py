@@ -9,7 +9,7 @@ from typing import Any
 from lineage_merge.config.section import locations, namespace
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import ConfigError, ErrorCollector
-from lineage_merge.naming import fixed_namespace, namespace_form
+from lineage_merge.naming import find_fixed_namespace, namespace_form
 from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.settings import NamespaceSetting
 
@@ -89,7 +89,7 @@ def namespace_of(key: str, dialect: str, given: str) -> str:
 
 def default_namespace(dialect: str) -> str | None:
     """Return the namespace of a dialect's tables if there is only one: Spark's catalog, BigQuery."""
-    return SPARK_CATALOG if dialect in _OF_SPARK else fixed_namespace(dialect)
+    return SPARK_CATALOG if dialect in _OF_SPARK else find_fixed_namespace(dialect)
 
 
 def project_of(path: str) -> str:

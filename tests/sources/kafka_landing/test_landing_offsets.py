@@ -5,7 +5,7 @@ from lineage_merge.sources.kafka_landing.files import (
     Gap,
     Range,
     file_name,
-    landed_until,
+    find_landed_offsets,
     to_read,
 )
 
@@ -14,14 +14,17 @@ def test_a_name_contains_topic_partition_and_offsets() -> None:
     name = file_name(Range(12, 5, 1_000_000))
 
     assert name == "12/00000000000000000005-00000000000001000000.jsonl.gz"
-    assert landed_until([f"s3://lake/landing/topic/{name}"]) == {12: 1_000_000}
+    assert find_landed_offsets([f"s3://lake/landing/topic/{name}"]) == {12: 1_000_000}
 
 
 def test_the_highest_end_of_a_partition_is_used_and_other_files_ignored() -> None:
     ranges = [Range(0, 0, 5), Range(0, 5, 9), Range(0, 5, 7), Range(1, 0, 3)]
     names = [f"/landing/t/{file_name(each)}" for each in ranges]
 
-    assert landed_until([*names, "/landing/t/0/notes.txt", "/landing/t/0/7-9.jsonl.gz"]) == {0: 9, 1: 3}
+    assert find_landed_offsets([*names, "/landing/t/0/notes.txt", "/landing/t/0/7-9.jsonl.gz"]) == {
+        0: 9,
+        1: 3,
+    }
 
 
 def test_reading_continues_where_files_end_and_new_partitions_begin_at_their_beginning() -> None:

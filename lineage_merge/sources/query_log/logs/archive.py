@@ -81,13 +81,13 @@ def archive_all(
     errors: list[SourceError] = []
     for log in logs:
         try:
-            done.append(_planned(log, now) if dry_run else archive(log, now, on_progress))
+            done.append(_plan(log, now) if dry_run else archive(log, now, on_progress))
         except SourceError as error:
             errors.append(error)
     return done, errors
 
 
-def _planned(log: QueryLog, now: datetime) -> Archived:
+def _plan(log: QueryLog, now: datetime) -> Archived:
     return Archived(str(log.warehouse), redact(log.path), tuple(map(str, due(log, now))), tuple(VIEW_SELECTS))
 
 
@@ -106,7 +106,7 @@ def list_complete_intervals(log: QueryLog) -> list[Interval]:
 def statements(log: QueryLog, intervals: Sequence[Interval]) -> Iterator[str]:
     """Yield the SQL of the intervals, of each interval all views."""
     for interval in intervals:
-        for view in _unloaded_views():
+        for view in _list_unloaded_views():
             yield f"{OWN_COMMENT} {unload(log, view, interval)}"
 
 
@@ -129,7 +129,7 @@ def _folder(log: QueryLog, view: str, interval: Interval) -> str:
     return f"{location}/{view}/{interval.name}/"
 
 
-def _unloaded_views() -> list[str]:
+def _list_unloaded_views() -> list[str]:
     return [view for view, select in VIEW_SELECTS.items() if select.times]
 
 
@@ -146,7 +146,7 @@ def archive(log: QueryLog, now: datetime, on_progress: Callable[[str], None]) ->
         notices["users"] = f"{warehouse}: only statements of {users} user are visible: {GRANT}"
     with data_api.open_api(warehouse) as execute:
         for interval in intervals:
-            for view in _unloaded_views():
+            for view in _list_unloaded_views():
                 if view in notices:
                     continue
                 on_progress(f"{warehouse}: {view}, {interval}")
@@ -169,11 +169,15 @@ def archive(log: QueryLog, now: datetime, on_progress: Callable[[str], None]) ->
     views = [view for view in VIEW_SELECTS if view not in notices]
     names = tuple(map(str, intervals))
     return Archived(
-        str(warehouse), redact(log.path), names, tuple(views), (*notices.values(), *lost(log, intervals))
+        str(warehouse),
+        redact(log.path),
+        names,
+        tuple(views),
+        (*notices.values(), *describe_gaps(log, intervals)),
     )
 
 
-def lost(log: QueryLog, added: Sequence[Interval] = ()) -> list[str]:
+def describe_gaps(log: QueryLog, added: Sequence[Interval] = ()) -> list[str]:
     """Return a line per gap of the archive; with `added`, only of the gaps that end where these begin."""
     begins = {interval.start for interval in added}
     name = log.warehouse if log.archive else log

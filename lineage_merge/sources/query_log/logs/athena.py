@@ -21,9 +21,9 @@ from lineage_merge.sources.query_log.logs.log_rows import (
     LogRows,
     Prepare,
     batches,
+    find_start,
     latest_time,
     select_kinds,
-    started_of,
 )
 from lineage_merge.sources.query_log.logs.users import Users
 from lineage_merge.sources.query_log.settings import QueryLog
@@ -52,7 +52,7 @@ def read(engine: Engine, log: QueryLog, users: Users) -> LogRows:
     )
     read = (
         statements.map_partitions(Prepare(log.dialect, users))
-        .map_partitions(partial(batches, KINDS, started_of, latest_time()))
+        .map_partitions(partial(batches, KINDS, find_start, latest_time()))
         .cache()
     )
     return LogRows(

@@ -16,19 +16,19 @@ _ATTEMPTS = 8
 @contextmanager
 def client_of(service: str, region: str, resource: str) -> Iterator[Any]:
     """Open a client; `resource` is the other side in messages. Raises `SourceError`."""
-    with _translated_errors(resource):
+    with _translate_errors(resource):
         client = boto_client(
             service, read_timeout=60, attempts=_ATTEMPTS, mode="adaptive", region_name=region or None
         )
     try:
-        with _translated_errors(resource):
+        with _translate_errors(resource):
             yield client
     finally:
         client.close()
 
 
 @contextmanager
-def _translated_errors(resource: str) -> Iterator[None]:
+def _translate_errors(resource: str) -> Iterator[None]:
     """Translate boto's errors into the project's."""
     from botocore import exceptions as boto
 

@@ -122,8 +122,8 @@ def open_api(log: QueryLog) -> Iterator[Callable[[str], None]]:
 
 def _run(client: Any, log: QueryLog, sql: str) -> str:
     """Run a statement to its end; return its id in the Data API."""
-    statement = _started(client, log, f"{OWN_COMMENT} {sql}")
-    description = _finished(client, statement)
+    statement = _start(client, log, f"{OWN_COMMENT} {sql}")
+    description = _wait_for(client, statement)
     if description["Status"] != "FINISHED":
         problem = str(description.get("Error", description["Status"]))
         kind = SourceDenied if "permission denied" in problem.lower() else SourceError
@@ -131,7 +131,7 @@ def _run(client: Any, log: QueryLog, sql: str) -> str:
     return statement
 
 
-def _started(client: Any, log: QueryLog, sql: str) -> str:
+def _start(client: Any, log: QueryLog, sql: str) -> str:
     given = {
         "ClusterIdentifier": log.cluster,
         "WorkgroupName": log.workgroup,
@@ -151,7 +151,7 @@ def _started(client: Any, log: QueryLog, sql: str) -> str:
     raise AssertionError  # pauses do not end
 
 
-def _finished(client: Any, statement: str) -> dict[str, Any]:
+def _wait_for(client: Any, statement: str) -> dict[str, Any]:
     for pause in _pauses():
         description: dict[str, Any] = client.describe_statement(Id=statement)
         if description["Status"] in ("FINISHED", "FAILED", "ABORTED"):

@@ -127,17 +127,17 @@ def latest_time() -> int:
     return latest_credible() * 1000
 
 
-def started_of(row: Any) -> int | None:
+def find_start(row: Any) -> int | None:
     """Return the time of a prepared statement, None of another row."""
     return row.statement.started if type(row) is Prepared else None
 
 
 def select_kinds(rows: Rows[Batch], *kinds: str) -> Rows[Any]:
     """Return the rows of some kinds."""
-    return rows.flat_map(partial(_of_kinds, kinds))
+    return rows.flat_map(partial(_select_kinds, kinds))
 
 
-def _of_kinds(kinds: tuple[str, ...], batch: Batch) -> Iterable[Any]:
+def _select_kinds(kinds: tuple[str, ...], batch: Batch) -> Iterable[Any]:
     return pickle.loads(batch.rows) if batch.kind in kinds else ()  # noqa: S301 - of `batches`
 
 

@@ -31,9 +31,9 @@ from lineage_merge.sources.query_log.logs.log_rows import (
     LogRows,
     Prepare,
     batches,
+    find_start,
     latest_time,
     select_kinds,
-    started_of,
 )
 from lineage_merge.sources.query_log.logs.redshift_views import (
     HISTORY,
@@ -81,10 +81,10 @@ def files_of(log: QueryLog) -> list[ViewFile]:
     Intervals of an archive that are older than `lookback` are left out. Raises `SourceMissing` without files
     of SYS_QUERY_HISTORY, unless the archive of a warehouse without statements is complete.
     """
-    return _archived(log)[0]
+    return _list_archived(log)[0]
 
 
-def _archived(log: QueryLog) -> tuple[list[ViewFile], list[Interval]]:
+def _list_archived(log: QueryLog) -> tuple[list[ViewFile], list[Interval]]:
     """Return the files of a log, and the complete intervals of an archive."""
     try:
         files = find_files(log.path)
@@ -113,7 +113,7 @@ def _view_of(location: str, root: str) -> str:
 
 def read_files(engine: Engine, log: QueryLog) -> ViewRows:
     """Read a folder with exported views. Raises `SourceError`."""
-    files, complete = _archived(log)
+    files, complete = _list_archived(log)
     engine.reserve(_SIZE_OF_ROWS * sum(view_file.file.text_bytes for view_file in files))
     partitions = max(engine.parallelism, min(len(files), 10_000))
     history = [view_file.file for view_file in files if view_file.view == HISTORY]
@@ -136,11 +136,11 @@ def _ahead_problem(log: QueryLog, ahead: Sequence[Interval]) -> Problem:
 def _read_file(without_transactions: frozenset[Interval], view_file: ViewFile) -> Iterator[Any]:
     rows = _rows_of_file(view_file)
     if view_file.view == HISTORY and interval_of(view_file.file) in without_transactions:
-        return chain.from_iterable(map(_with_unknown_end, rows))
+        return chain.from_iterable(map(_open_end, rows))
     return rows
 
 
-def _with_unknown_end(row: Any) -> Iterator[Any]:
+def _open_end(row: Any) -> Iterator[Any]:
     yield row
     statement = row.part if type(row) is Keyed else row
     if type(statement) is LoggedStatement:
@@ -172,20 +172,20 @@ def assemble(logs: Sequence[ViewRows], dialect: str, users: Users) -> LogRows:
     """
     has_transactions = any(log.has_transactions for log in logs)
     first, *others = (
-        log.rows.flat_map(_with_unknown_end) if has_transactions and not log.has_transactions else log.rows
+        log.rows.flat_map(_open_end) if has_transactions and not log.has_transactions else log.rows
         for log in logs
     )
     rows = first.union(*others) if others else first
     read: Rows[Batch] = (
-        rows.map(partial(_without_users, users))
+        rows.map(partial(_drop_users, users))
         .map_partitions(Prepare(dialect, users))
-        .map_partitions(partial(batches, _KINDS, _started_of, latest_time()))
+        .map_partitions(partial(batches, _KINDS, _find_start, latest_time()))
         .cache()
     )
     parts = select_kinds(read, _PART).group(lambda keyed: keyed.key, _complete)
     statements = select_kinds(read, STATEMENT).union(parts.map_partitions(Prepare(dialect, None)))
     if has_transactions:
-        statements = statements.union(select_kinds(read, _OUTCOME)).group(_transaction_of, _with_outcome)
+        statements = statements.union(select_kinds(read, _OUTCOME)).group(_transaction_of, _add_outcome)
     lost = gaps([interval for log in logs for interval in log.intervals])
     definitions = select_kinds(read, _VIEW).map(statement_of).map_partitions(Prepare(dialect, None))
     return LogRows(
@@ -202,17 +202,17 @@ _PART, _OUTCOME, _VIEW = "part", "outcome", "view"
 _KINDS = {**KINDS, Keyed: _PART, TransactionEnd: _OUTCOME, ViewDefinition: _VIEW}
 
 
-def _without_users(users: Users, row: Any) -> Any:
+def _drop_users(users: Users, row: Any) -> Any:
     """Return a part of a statement that waits for the others without the name of its user."""
     if type(row) is Keyed and type(row.part) is LoggedStatement:
         return Keyed(row.key, users.replaced(row.part))
     return row
 
 
-def _started_of(row: Any) -> int | None:
+def _find_start(row: Any) -> int | None:
     if type(row) is Keyed and type(row.part) is LoggedStatement:
         return row.part.started
-    return started_of(row)
+    return find_start(row)
 
 
 def _complete(_id: str, parts: list[Keyed]) -> Iterator[LoggedStatement]:
@@ -225,7 +225,7 @@ def _transaction_of(row: Any) -> str:
     return row.transaction if type(row) is TransactionEnd else row.statement.transaction
 
 
-def _with_outcome(_transaction: str, rows: list[Any]) -> Iterator[Prepared]:
+def _add_outcome(_transaction: str, rows: list[Any]) -> Iterator[Prepared]:
     ends = [row.is_committed for row in rows if type(row) is TransactionEnd]
     for row in rows:
         if type(row) is Prepared:

@@ -125,7 +125,7 @@ def _statement(row: Mapping[str, Any]) -> Iterator[Keyed | LoggedStatement]:
         id=_text(row, "query_id"),
         # Not of a user: procedures run as their owner. It is in the graph, as a run of a job.
         session=f"{_text(row, 'session_id')}|{database}",
-        text=text if has_parts else _with_line_breaks(text),
+        text=text if has_parts else _restore_line_breaks(text),
         transaction=_transaction_id(row),
         database=database,
         user=_optional(row, "username"),
@@ -143,7 +143,7 @@ def _transaction_id(row: Mapping[str, Any]) -> str:
     return "" if transaction.startswith("-") or transaction == "0" else transaction
 
 
-def _with_line_breaks(text: str) -> str:
+def _restore_line_breaks(text: str) -> str:
     """Return a text in which escaped line breaks and tabs are blank; one with line breaks has no others."""
     if "\\" not in text or "\n" in text:
         return text
@@ -164,11 +164,11 @@ def _file(row: Mapping[str, Any]) -> Iterator[Keyed]:
     yield Keyed(_text(row, "query_id"), MovedFile(_text(row, "file_name").strip()))
 
 
-def _loaded(row: Mapping[str, Any]) -> Iterator[Keyed]:
+def _read_load(row: Mapping[str, Any]) -> Iterator[Keyed]:
     yield Keyed(_text(row, "query_id"), RowCount(_number(row, "loaded_rows")))
 
 
-def _unloaded(row: Mapping[str, Any]) -> Iterator[Keyed]:
+def _read_unload(row: Mapping[str, Any]) -> Iterator[Keyed]:
     yield Keyed(_text(row, "query_id"), RowCount(_number(row, "unloaded_rows")))
 
 
@@ -215,9 +215,9 @@ VIEWS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[ViewContent]]] = {
     "sys_query_history": _statement,
     "sys_query_text": _piece,
     "sys_transaction_history": _transaction,
-    "sys_load_history": _loaded,
+    "sys_load_history": _read_load,
     "sys_load_detail": _file,
-    "sys_unload_history": _unloaded,
+    "sys_unload_history": _read_unload,
     "sys_unload_detail": _file,
     "sys_procedure_call": _nothing,
     "svv_all_columns": _column,
@@ -250,14 +250,14 @@ def complete_statement(parts: Iterable[Part]) -> LoggedStatement | None:
     if pieces:
         pieces.setdefault(0, statement.text)
         *cut, last = (pieces[sequence] for sequence in sorted(pieces))
-        statement = statement._replace(text="".join([*map(_with_blanks, cut), last]))
-    statement = statement._replace(text=_with_line_breaks(statement.text))
+        statement = statement._replace(text="".join([*map(_restore_blanks, cut), last]))
+    statement = statement._replace(text=_restore_line_breaks(statement.text))
     files = {part.location for part in all_parts if isinstance(part, MovedFile)}
     rows = [part.rows for part in all_parts if isinstance(part, RowCount)]
     return statement._replace(files=tuple(sorted(files)), rows=max(rows, default=None))
 
 
-def _with_blanks(piece: str) -> str:
+def _restore_blanks(piece: str) -> str:
     """Return a piece that others follow with the blanks at its end, which exports may lack."""
     return piece + " " * (TEXT_LENGTH - len(piece.encode()))
 

@@ -35,7 +35,7 @@ def merge_runs(one: Runs, other: Runs) -> Runs:
     return Runs(newest, one.number + other.number, one.successful + other.successful)
 
 
-def named_job(step: Step) -> tuple[str, str] | None:
+def find_named_job(step: Step) -> tuple[str, str] | None:
     """Return the job that a statement names: dbt's node, the procedure, the task or the label."""
     owner = step.template.owner
     if owner is not None and owner.job_type == DBT:
@@ -67,7 +67,7 @@ def runs_of(steps: Sequence[Step], fingerprints: Mapping[int, str]) -> dict[tupl
         begun += step.begins  # sessions of one identifier
         if step.outcome == "running" or not (step.facts.moves or step.facts.calls):
             continue
-        job = ("", step.facts.calls) if step.facts.calls else named_job(step)
+        job = ("", step.facts.calls) if step.facts.calls else find_named_job(step)
         statement = step.statement
         if job is None:
             fingerprint = fingerprints.get(at, "")

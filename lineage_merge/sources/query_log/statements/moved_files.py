@@ -20,7 +20,7 @@ def datasets_of(files: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(folder if len(names) > 1 else next(iter(names)) for folder, names in folders.items()))
 
 
-def unloaded_to(text: str, files: Iterable[str]) -> tuple[str, ...]:
+def find_unload_folders(text: str, files: Iterable[str]) -> tuple[str, ...]:
     """Return the folders that an UNLOAD wrote to, () if it is its path: the names of files begin with that.
 
     `text`: its template. A bucket is no dataset: then the path is, too.

@@ -111,8 +111,8 @@ def renames_of(renames: Iterable[AnyRename], catalog: Catalog) -> Renames:
             table_name = _name(rename.database, rename.search_path, rename.table, rename.table[-1], catalog)
             columns[table_name].append((rename.at, rename.old, rename.new))
     of_table: defaultdict[TableName, list[RenamedTable]] = defaultdict(list)
-    for group in _related(
-        [(_resolved(renamed, catalog), renamed.recreated) for renamed in sorted(tables_renamed)]
+    for group in _group_related(
+        [(_resolve(renamed, catalog), renamed.recreated) for renamed in sorted(tables_renamed)]
     ):
         tables = _Group([table for table, _ in group])
         for at, (table, recreated) in enumerate(group):
@@ -124,7 +124,7 @@ def renames_of(renames: Iterable[AnyRename], catalog: Catalog) -> Renames:
     )
 
 
-def _related(renames: Sequence[tuple[RenamedTable, bool]]) -> Iterable[list[tuple[RenamedTable, bool]]]:
+def _group_related(renames: Sequence[tuple[RenamedTable, bool]]) -> Iterable[list[tuple[RenamedTable, bool]]]:
     """Return the renames in groups without common names, each in order of time."""
     group_of: dict[TableName, set[TableName]] = {}
     for table, _ in renames:
@@ -136,7 +136,7 @@ def _related(renames: Sequence[tuple[RenamedTable, bool]]) -> Iterable[list[tupl
     return gather((id(group_of[rename[0].old]), rename) for rename in renames).values()
 
 
-def _resolved(rename: Rename, catalog: Catalog) -> RenamedTable:
+def _resolve(rename: Rename, catalog: Catalog) -> RenamedTable:
     """Return the rename with complete names."""
     new_name = rename.new[-1]
     old = _name(rename.database, rename.search_path, rename.old, new_name, catalog)

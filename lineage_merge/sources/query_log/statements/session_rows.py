@@ -76,7 +76,7 @@ def _rows_of_session(
     settings: SessionSettings, renames: Shared[Renames], _session: Hashable, statements: list[Prepared]
 ) -> Iterator[Any]:
     result = read_session(statements, settings, renames.value)
-    yield from _counted(result.units, result.runs, result.reads, result.number)
+    yield from _count(result.units, result.runs, result.reads, result.number)
 
 
 def sum_sessions(rows: Iterable[SessionRow]) -> Iterator[SessionRow]:
@@ -96,12 +96,12 @@ def sum_sessions(rows: Iterable[SessionRow]) -> Iterator[SessionRow]:
         else:
             runs[row.job] = merge_runs(runs[row.job], row.runs) if row.job in runs else row.runs
         if len(units) + len(runs) + len(reads) >= _HELD:
-            yield from _counted(units, runs, reads, number)
+            yield from _count(units, runs, reads, number)
             units, runs, reads, number = {}, {}, {}, 0
-    yield from _counted(units, runs, reads, number)
+    yield from _count(units, runs, reads, number)
 
 
-def _counted(
+def _count(
     units: Mapping[Unit, Times],
     runs: Mapping[tuple[str, str], Runs],
     reads: Mapping[ReadKey, Reads],

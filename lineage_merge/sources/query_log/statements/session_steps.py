@@ -133,7 +133,7 @@ def may_rename(prepared: Prepared) -> bool:
     )
 
 
-def _ordered(statements: Iterable[Prepared]) -> list[Prepared]:
+def _sort(statements: Iterable[Prepared]) -> list[Prepared]:
     by_end = sorted(statements, key=lambda prepared: prepared.statement.ended)
     unique = {prepared.statement.id: prepared for prepared in by_end}
     return sorted(unique.values(), key=_order)
@@ -159,8 +159,8 @@ def _number(statement: str) -> int:
 
 def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Iterator[Step]:
     """Yield the statements in order; one that is in the log twice counts once, as it is after its end."""
-    ordered = _ordered(statements)
-    rolled_back = _rolled_back(ordered)
+    ordered = _sort(statements)
+    rolled_back = _find_rolled_back(ordered)
     state = _SessionState(settings, settings.search_path)
     calls: list[_Call] = []  # that are running, the innermost last
     for statement, template in ordered:
@@ -175,7 +175,7 @@ def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Itera
             procedure, run, run_started = call.procedure, call.statement.id, call.statement.started
         moment = statement.started, _number(statement.id), 0
         if max(statement.started, statement.ended) > settings.latest:
-            statement, run_started = _without_future_times(statement, settings.latest), 0
+            statement, run_started = _drop_future_times(statement, settings.latest), 0
         yield Step(
             statement,
             template,
@@ -193,7 +193,7 @@ def steps_of(statements: Iterable[Prepared], settings: SessionSettings) -> Itera
             calls.append(_Call(statement, facts.calls))
 
 
-def _without_future_times(statement: LoggedStatement, latest: int) -> LoggedStatement:
+def _drop_future_times(statement: LoggedStatement, latest: int) -> LoggedStatement:
     """Return a statement as the oldest one if its time is wrong, as long as nothing if only its end is."""
     started = statement.started if statement.started <= latest else 0
     ended = statement.ended if statement.ended <= latest else started + 1  # it did end
@@ -309,7 +309,7 @@ def _schemas(path: tuple[str, ...], user: str, user_schemas: Mapping[str, str]) 
     return tuple(own if name == "$user" else name for name in path if name != "$user" or own)  # type: ignore[misc]
 
 
-def _rolled_back(ordered: Iterable[Prepared]) -> set[str]:
+def _find_rolled_back(ordered: Iterable[Prepared]) -> set[str]:
     """Return the transactions that did not commit, by their own statements."""
     transactions = set()
     for statement, template in ordered:

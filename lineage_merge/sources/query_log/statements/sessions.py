@@ -44,24 +44,24 @@ def read_session(
     """Return the units, runs and reads of one session."""
     steps = list(steps_of(statements, settings))
     reads: list[tuple[ReadKey, Reads]] = []
-    units = [(at, _renamed(unit, steps[at].at, renames)) for at, unit in units_of(steps, reads, renames)]
+    units = [(at, _rename(unit, steps[at].at, renames)) for at, unit in units_of(steps, reads, renames)]
     runs = runs_of(steps, {at: unit.fingerprint for at, unit in units})
     since = settings.reads_since // _MS
     # 0: its time is unknown.
     recent = (
         (read for read in reads if not read[1].last or read[1].last >= since) if settings.counts_reads else ()
     )
-    return SessionResult(_counted(units, steps), runs, count_reads(recent), len(steps))
+    return SessionResult(_count(units, steps), runs, count_reads(recent), len(steps))
 
 
-def _renamed(unit: Unit, at: Moment, renames: Renames) -> Unit:
+def _rename(unit: Unit, at: Moment, renames: Renames) -> Unit:
     if not renames:
         return unit
     words = frozenset[str]().union(*(facts_of(text).words for text in unit.statements))
     return unit._replace(renamed=renames.after(at, words), renamed_columns=renames.columns_after(at, words))
 
 
-def _counted(units: Iterable[tuple[int, Unit]], steps: Sequence[Step]) -> dict[Unit, Times]:
+def _count(units: Iterable[tuple[int, Unit]], steps: Sequence[Step]) -> dict[Unit, Times]:
     counts: dict[Unit, Times] = {}
     for at, unit in units:
         if unit.job != OF_DBT:

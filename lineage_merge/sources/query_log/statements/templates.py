@@ -143,7 +143,7 @@ class Templates:
             if types != len(_WITH_SIZE.findall(text)):
                 return None
             is_unusual = is_unusual or types > 0
-        plain = _STRINGS_AND_COMMENTS.sub(_without_strings, text) if is_unusual else _STRINGS.sub("'?'", text)
+        plain = _STRINGS_AND_COMMENTS.sub(_mask_strings, text) if is_unusual else _STRINGS.sub("'?'", text)
         position_list = _LIST.search(plain) if "by" in lower else None
         end = len(plain) if position_list is None else position_list.start()
         if is_unusual:
@@ -151,7 +151,7 @@ class Templates:
         return _NUMBERS.sub("?", plain[:end]) + _LONG_NUMBERS.sub("?", plain[end:])
 
 
-def _without_strings(piece: re.Match[str]) -> str:
+def _mask_strings(piece: re.Match[str]) -> str:
     if piece.lastgroup == "string":
         return "'?'"
     if piece.lastgroup != "comment":
@@ -169,19 +169,19 @@ def _same(number: re.Match[str]) -> str:
 
 def template_of(text: str, *, quotes: bool = False) -> Template:
     """Return a statement without literals, comments and layout."""
-    text = _without_signature(text)
+    text = _strip_signature(text)
     if begins(MOVES_FILES, text):
         text = _CREDENTIALS.sub(r"\1''", text)
     text = redact_sql(text)  # first: without its numbers an address, or encoded text, is not known as such
     comments: list[str] = []
-    pieces = _without_literals(text, comments, quotes=quotes)
+    pieces = _mask_literals(text, comments, quotes=quotes)
     plain = "".join(_single_spaces(pieces)).strip().rstrip("; ")
     plain = _SAME_ROWS.sub(r"\1", _SAME_VALUES.sub(r"in (\1)", plain))
     same = _AROUND_SYMBOLS.sub(r"\1", _PATHS.sub("'?'", plain)).lower()
     return Template(plain, hashlib.sha256(same.encode()).hexdigest()[:16], owner_of(comments))
 
 
-def _without_signature(text: str) -> str:
+def _strip_signature(text: str) -> str:
     """Return a statement without what precedes it in the log: parameters, EXPLAIN ANALYZE."""
     at = 0
     while comment := _LEADING_COMMENT.match(text, at):
@@ -198,7 +198,7 @@ def _single_spaces(pieces: Iterator[str]) -> Iterator[str]:
         before = piece
 
 
-def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterator[str]:
+def _mask_literals(text: str, comments: list[str], *, quotes: bool) -> Iterator[str]:
     keeps_paths, keeps_strings = begins(_KEEPS_PATHS, text), begins(_SETS_PATH, text)
     is_unload = begins(_UNLOADS, text)
     before = ""
@@ -219,10 +219,10 @@ def _without_literals(text: str, comments: list[str], *, quotes: bool) -> Iterat
         if kind == "quoted" and quotes and piece.startswith('"'):
             kind = "string"
         if kind == "string" and is_unload and before == "(":
-            yield _quoted(template_of(_unquoted(piece)).text)
+            yield _quote(template_of(_unquote(piece)).text)
         elif kind == "body":
             inner = _between_dollars(piece)
-            yield _quoted(template_of(inner).text) if is_unload and before == "(" else "'?'"
+            yield _quote(template_of(inner).text) if is_unload and before == "(" else "'?'"
         elif kind == "string":
             value = piece.strip("'\"")
             keeps = keeps_paths or before in _PATH_FOLLOWS
@@ -289,7 +289,7 @@ def _inner_comment(piece: str) -> str:
     )
 
 
-def _unquoted(piece: str) -> str:
+def _unquote(piece: str) -> str:
     return re.sub(r"''|\\(.)", lambda escape: escape[1] or "'", piece[1:-1], flags=re.DOTALL)
 
 
@@ -298,5 +298,5 @@ def _between_dollars(piece: str) -> str:
     return piece[end:-end] if len(piece) >= 2 * end else piece[end:]
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"

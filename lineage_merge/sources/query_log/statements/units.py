@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from lineage_merge.sources.query_log.statements.catalog import TableName
 from lineage_merge.sources.query_log.statements.facts import Facts
-from lineage_merge.sources.query_log.statements.job_runs import named_job
-from lineage_merge.sources.query_log.statements.moved_files import datasets_of, unloaded_to
+from lineage_merge.sources.query_log.statements.job_runs import find_named_job
+from lineage_merge.sources.query_log.statements.moved_files import datasets_of, find_unload_folders
 from lineage_merge.sources.query_log.statements.owners import DBT
 from lineage_merge.sources.query_log.statements.reads import LocalTable, ReadKey, Reads, one_read
 from lineage_merge.sources.query_log.statements.renames import Renames
@@ -90,20 +90,20 @@ def units_of(
             yield at, _unit(steps, (), at, ())
             continue
         creates_local = bool(facts.creates) and (facts.is_temporary or at in ends)
-        made_of, ended = _used(local, facts, replaced=facts.creates if creates_local else "")
+        made_of, ended = _find_used(local, facts, replaced=facts.creates if creates_local else "")
         if creates_local:
-            created = _created_table(steps, at, made_of, ends.get(at, ()))
+            created = _make_created_table(steps, at, made_of, ends.get(at, ()))
             local[facts.creates] = created
             ended.update(created.ends)
             if created.is_temporary:
                 continue
-        elif (target := _named(local, facts.changes, facts.schema)) and target.is_temporary:
-            target.made_of = _added(made_of, at, steps)
+        elif (target := _find_named(local, facts.changes, facts.schema)) and target.is_temporary:
+            target.made_of = _add(made_of, at, steps)
             continue
         yield at, _unit(steps, made_of, at, sorted(ended))
 
 
-def _named(local: Mapping[str, _Local], name: str, schema: str) -> _Local | None:
+def _find_named(local: Mapping[str, _Local], name: str, schema: str) -> _Local | None:
     """Return the table that a name with this schema, "" without one, means, if it is one of these."""
     table = local.get(name)
     return table if table is not None and table.is_meant(schema) else None
@@ -113,23 +113,23 @@ def _change_tables(local: dict[str, _Local], steps: Sequence[Step], at: int) -> 
     """Remove the tables that a statement drops, rename those that it renames, and empty those it empties."""
     facts = steps[at].facts
     for schema, name in facts.drops:
-        if _named(local, name, schema) is not None:
+        if _find_named(local, name, schema) is not None:
             del local[name]
     if facts.renames is not None:
         old, new = facts.renames
-        renamed = _named(local, old, facts.schema)
+        renamed = _find_named(local, old, facts.schema)
         if renamed is not None:
             del local[old]
             if renamed.is_temporary:
-                renamed.made_of = _added(renamed.made_of, at, steps)
-                renamed.created = _added(renamed.created, at, steps)
+                renamed.made_of = _add(renamed.made_of, at, steps)
+                renamed.created = _add(renamed.created, at, steps)
                 local[new] = renamed
-    emptied = _named(local, facts.empties, facts.schema)
+    emptied = _find_named(local, facts.empties, facts.schema)
     if emptied is not None and emptied.is_temporary:
-        emptied.made_of = _added(emptied.created, at, steps)
+        emptied.made_of = _add(emptied.created, at, steps)
 
 
-def _used(local: Mapping[str, _Local], facts: Facts, replaced: str) -> tuple[tuple[int, ...], set[int]]:
+def _find_used(local: Mapping[str, _Local], facts: Facts, replaced: str) -> tuple[tuple[int, ...], set[int]]:
     """Return the positions that the tables in a statement are made of, and those that end them.
 
     `replaced`: the table that the statement creates again.
@@ -139,12 +139,14 @@ def _used(local: Mapping[str, _Local], facts: Facts, replaced: str) -> tuple[tup
     return tuple(sorted(made_of)), {position for table in used for position in table.ends}
 
 
-def _created_table(steps: Sequence[Step], at: int, made_of: tuple[int, ...], ends: tuple[int, ...]) -> _Local:
+def _make_created_table(
+    steps: Sequence[Step], at: int, made_of: tuple[int, ...], ends: tuple[int, ...]
+) -> _Local:
     """Return the table that a statement creates; `ends`: those that drop or rename it later."""
     facts = steps[at].facts
     new_name = _new_name(facts.creates, (steps[end].facts for end in ends))
     is_temporary = facts.is_temporary or new_name == facts.creates
-    created = _added(made_of, at, steps)
+    created = _add(made_of, at, steps)
     return _Local(
         created,
         created,
@@ -172,7 +174,7 @@ def _read(step: Step, local: Mapping[str, _Local], renames: Renames) -> tuple[Re
 
 def _fills(local: Mapping[str, _Local], facts: Facts) -> bool:
     """Return whether a statement changes the rows of a temporary table only."""
-    table = _named(local, facts.changes or facts.empties, facts.schema)
+    table = _find_named(local, facts.changes or facts.empties, facts.schema)
     return table is not None and table.is_temporary
 
 
@@ -280,7 +282,7 @@ class _Created:
         return self.by_name.pop(name)
 
 
-def _added(made_of: tuple[int, ...], at: int, steps: Sequence[Step]) -> tuple[int, ...]:
+def _add(made_of: tuple[int, ...], at: int, steps: Sequence[Step]) -> tuple[int, ...]:
     """Return the positions with another one, unless an equal statement is among them: loops do not add up.
 
     Statements with the same fingerprint may have other paths.
@@ -301,7 +303,7 @@ def _paths(step: Step) -> tuple[str, ...]:
     files = step.statement.files
     if not files:
         return ()
-    return unloaded_to(step.template.text, files) if step.facts.unloads else datasets_of(files)
+    return find_unload_folders(step.template.text, files) if step.facts.unloads else datasets_of(files)
 
 
 def _unit(steps: Sequence[Step], made_of: Sequence[int], at: int, ended: Sequence[int]) -> Unit:
@@ -317,7 +319,7 @@ def _unit(steps: Sequence[Step], made_of: Sequence[int], at: int, ended: Sequenc
     if len(positions) > 1:
         fingerprints = [steps[position].template.fingerprint for position in positions]
         fingerprint = hashlib.sha256("\0".join(fingerprints).encode()).hexdigest()[:16]
-    job = named_job(step)
+    job = find_named_job(step)
     return Unit(
         tuple(steps[position].template.text for position in positions),
         positions.index(at),
