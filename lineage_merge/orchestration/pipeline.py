@@ -47,7 +47,7 @@ from lineage_merge.model.errors import (
     SourceError,
     SourceMissing,
 )
-from lineage_merge.model.records import ProblemRecord, Record
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.read_sources import (
     configured_sources,
     input_bytes,
@@ -414,5 +414,5 @@ def _stop_at_rejected(records: Rows[Record]) -> None:
 
 
 def _rejected(record: Record) -> Iterator[Problem]:
-    if isinstance(record, ProblemRecord) and record.problem.kind == "rejected":
-        yield record.problem
+    if isinstance(record, Problem) and record.kind == "rejected":
+        yield record
