@@ -19,15 +19,6 @@ LABELS_WITH_TESTS = (*VERTEX_LABELS, ASSERTION, *EDGE_LABELS, "checks", "referen
 ALL_VERTEX_LABELS = tuple(label.name for label in NODE_LABELS)
 
 _KEYS_OF_ROWS = ("id", "label", "from", "to")
-# What comparisons of two moments leave out: properties of a run, of the loader, of usage,
-# and of the order of columns.
-NOT_COMPARED = frozenset(
-    """
-    dag_name environment name job_name job_type last_run_id last_run_at skipped_at described_at duration_ms
-    rows_written status failures max_loaded_at position sequence resolved_names first_seen
-    read_count last_read_at readers observed_from observed_until
-    """.split()
-)
 # Separators in the id of a dataset.
 _MARKS = 2
 _TITLED_BY_ID = frozenset(DATASET_LABELS) - {"exposure", *SEMANTIC_LABELS}
@@ -237,12 +228,3 @@ def edge_of_row(row: dict[str, Any]) -> Edge:
     row = with_other_properties(row)
     properties = normalize_properties({key: value for key, value in row.items() if key not in _KEYS_OF_ROWS})
     return Edge(row["id"], row["label"], row["from"], row["to"], properties)
-
-
-def compared_values(element: Vertex | Edge) -> dict[str, str]:
-    """Return the properties that are compared, as texts; of a vertex also its label."""
-    values = {} if isinstance(element, Edge) else {"label": element.label}
-    for name, value in element.properties.items():
-        if name not in NOT_COMPARED:
-            values[name] = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return values
