@@ -1,6 +1,5 @@
 """Elements of a graph as answers hold them: vertices, edges, subgraphs. Without Spark and Gremlin."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -186,37 +185,8 @@ def vertex_properties(values: Mapping[str, Any]) -> dict[str, Any]:
     return properties
 
 
-OTHER_PROPERTIES = "other_properties"
-
-
-def with_other_properties(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of an embedded graph's snapshot with the properties for which it has no column.
-
-    Each has all of its values as a list, or the value of an edge.
-    """
-    text = row.get(OTHER_PROPERTIES)
-    if text is None:
-        return row
-    others = json.loads(text, object_hook=_untyped)
-    values = {
-        name: (values if "from" not in row else values[0])
-        for name, values in others.items()
-        if isinstance(values, list) and name not in _KEYS_OF_ROWS
-    }
-    return {**{name: value for name, value in row.items() if name != OTHER_PROPERTIES}, **values}
-
-
-def _untyped(value: dict[str, Any]) -> Any:
-    """Convert GraphSON: ``{"@type": "g:Int64", "@value": 7}`` to 7, a map to a dict."""
-    if value.keys() != {"@type", "@value"}:
-        return value
-    members = value["@value"]
-    return dict(zip(members[::2], members[1::2], strict=True)) if value["@type"] == "g:Map" else members
-
-
 def vertex_of_row(row: dict[str, Any], dags: Iterable[str] | None = None) -> Vertex:
     """Return the vertex of a row of a node file; `dags`: its DAGs, if the row has none."""
-    row = with_other_properties(row)
     properties = vertex_properties({key: value for key, value in row.items() if key not in _KEYS_OF_ROWS})
     if dags is not None:
         properties["dag_name"] = tuple(sorted(dags))
@@ -225,6 +195,5 @@ def vertex_of_row(row: dict[str, Any], dags: Iterable[str] | None = None) -> Ver
 
 def edge_of_row(row: dict[str, Any]) -> Edge:
     """Return the edge of a row of an edge file."""
-    row = with_other_properties(row)
     properties = normalize_properties({key: value for key, value in row.items() if key not in _KEYS_OF_ROWS})
     return Edge(row["id"], row["label"], row["from"], row["to"], properties)

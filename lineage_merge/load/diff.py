@@ -46,8 +46,7 @@ from lineage_merge.graph_format.schema import (
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import element_rows
 from lineage_merge.load.element_rows import dataset_of, dataset_of_node
-from lineage_merge.load.graph_state import LOADER_LABELS, GraphState
-from lineage_merge.load.stored_elements import StoredEdge, StoredVertex
+from lineage_merge.load.graph_state import LOADER_LABELS, GraphState, StoredEdge, StoredVertex
 from lineage_merge.model.times import is_later
 
 # `stored_is_newer`: the graph has a later run of this job or assertion; it and its edges stay unchanged.

@@ -9,6 +9,7 @@ from typing import Any
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, FIRST_SEEN, NODE_PROPERTIES, SETS, Row
 from lineage_merge.model import elements
 from lineage_merge.model.elements import JobKey, edge_id, is_column_id
+from lineage_merge.model.errors import IntermediateError
 
 # Edges that end at a dataset or at a column.
 _TO_EITHER = frozenset({"checks", "references"})
@@ -110,6 +111,13 @@ def stored_first_seen(value_map: Mapping[str, Any]) -> Row:
     if value is None:
         return {}
     return {FIRST_SEEN: min(value) if isinstance(value, list) else value}
+
+
+def require_keys(kind: str, row: Mapping[str, Any], keys: Iterable[str]) -> None:
+    """Raise `IntermediateError` if a key of a row is missing or empty."""
+    if not all(map(row.get, keys)):
+        missing = next(key for key in keys if not row.get(key))
+        raise IntermediateError(f"{kind} {row.get('id') or 'without id'}: {missing} is missing")
 
 
 def row_to_write(

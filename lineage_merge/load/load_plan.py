@@ -11,11 +11,10 @@ from typing import Literal, TypeVar
 from lineage_merge.graph_format.schema import RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff import UNWRITTEN, Change, Compared
-from lineage_merge.load.graph_state import GraphState
+from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex
 from lineage_merge.load.renames import Renames
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import Shard
-from lineage_merge.load.stored_elements import StoredEdge, StoredVertex
 from lineage_merge.merge.alias_resolution import IdentityRow
 from lineage_merge.merge.report import Report
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness

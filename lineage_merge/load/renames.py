@@ -4,7 +4,7 @@ A rule, a default or a catalog resolves a name to a dataset. The graph stores th
 DAG, in `resolved_names`. If a merge resolves the name to another dataset, or to itself again, one load
 corrects the graph:
 
-* If a rule replaces the name for every DAG, the vertex of that name is moved (`load.vertex_merge`).
+* If a rule replaces the name for every DAG, the vertex of that name is moved (`load.resolve_names`).
 * Otherwise the DAG's own edges that the merge has at the new dataset are removed. Edges and tags of other
   DAGs stay unchanged.
 * The name is removed from the vertex that had it as an alias, unless another DAG resolves it to that vertex
@@ -24,8 +24,7 @@ from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.element_rows import dataset_of_end, job_of
-from lineage_merge.load.graph_state import GraphState
-from lineage_merge.load.stored_elements import StoredVertex
+from lineage_merge.load.graph_state import GraphState, StoredVertex
 from lineage_merge.merge.alias_resolution import ALIAS, EVERYWHERE, OWN, IdentityRow
 from lineage_merge.model.elements import decode, edge_id, encode
 

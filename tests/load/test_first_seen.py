@@ -14,7 +14,7 @@ from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import send
 from lineage_merge.load.gremlin.upserts import Upsert, edge_upsert, vertex_upserts
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import update
+from lineage_merge.load.server.update import update
 from tests.made_merges import Made, dataset
 
 NODE = {"id": "dev|wh|a", "label": "table", "environment": "dev", "dag_name": "daily", "name": "a"}

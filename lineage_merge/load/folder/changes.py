@@ -1,4 +1,4 @@
-"""Makes the planned changes of a load in a draft of the graph, in the order of `stages.write_changes`."""
+"""Makes the planned changes of a load in a draft of the graph, in the order of `server.write_changes`."""
 
 from collections.abc import Iterable
 from operator import attrgetter
@@ -8,14 +8,10 @@ from lineage_merge.load.diff import Compared, created_at
 from lineage_merge.load.element_rows import job_of, row_to_write
 from lineage_merge.load.folder.draft import (
     Draft,
-    drop_property,
     drop_values,
-    other_properties,
-    set_other_properties,
 )
-from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.load_plan import LoadPlan
-from lineage_merge.load.vertex_merge import NOT_MOVED
+from lineage_merge.load.resolve_names import NOT_MOVED
 from lineage_merge.model.elements import edge_id
 
 _KEYS = ("id", "label", "from", "to")
@@ -38,7 +34,7 @@ def make_changes(plan: LoadPlan, draft: Draft, dag_name: str, now: int) -> None:
         _move(draft, duplicate, canonical)
     for edge in edges:
         row = row_to_write(edge.row, EDGE_KEYS, edge.to_write, created_at(edge, now))
-        draft.upsert_edge(upserts.edge_upsert(row))
+        draft.write_edge(row)
     _clear(draft, nodes, edges)
     for identifier in deletions.edges.collect():
         draft.edges.delete(identifier)
@@ -50,8 +46,7 @@ def make_changes(plan: LoadPlan, draft: Draft, dag_name: str, now: int) -> None:
 
 def _write_node(draft: Draft, node: Compared, now: int) -> None:
     row = row_to_write(node.row, NODE_KEYS, node.to_write, created_at(node, now))
-    for upsert in upserts.vertex_upserts(row):
-        draft.upsert_vertex(upsert)
+    draft.write_vertex(row)
     if node.change == "label" and (vertex := draft.vertices.get(row["id"])):
         vertex["label"] = row["label"]
 
@@ -64,7 +59,7 @@ def _clear(draft: Draft, nodes: Iterable[Compared], edges: Iterable[Compared]) -
                 continue
             if row := table.get(element.row["id"]):
                 for name in element.cleared:
-                    drop_property(row, name)
+                    row.pop(name, None)
                 for name, values in element.dropped:
                     drop_values(row, name, values)
 
@@ -110,15 +105,8 @@ def _merge_vertex(draft: Draft, row: Row, identifier: str) -> None:
     if target is None:
         target = draft.vertices.add({"id": identifier, "label": one_label(row["label"])})
     omitted = frozenset() if row["label"] == "column" else NOT_MOVED
-    others = other_properties(target)
     for name, value in row.items():
         if name in SETS and value:
             target[name] = [*(target.get(name) or ()), *value]
-        elif name not in (*_KEYS, *omitted) and target.get(name) is None and name not in others:
+        elif name not in (*_KEYS, *omitted) and target.get(name) is None:
             target[name] = value
-    foreign = {
-        name: value
-        for name, value in other_properties(row).items()
-        if name not in omitted and target.get(name) is None
-    }
-    set_other_properties(target, foreign | others)

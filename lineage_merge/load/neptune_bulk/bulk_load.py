@@ -47,8 +47,8 @@ from lineage_merge.load.element_rows import row_to_write
 from lineage_merge.load.gremlin.configured_endpoint import region_of
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import by_request, open_executor
+from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.gremlin.signing import region_of_chain
-from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import loader_jobs
 from lineage_merge.load.neptune_bulk.api import Loader
 from lineage_merge.load.neptune_bulk.loader_jobs import LoadFolder

@@ -11,8 +11,8 @@ from lineage_merge.infra.batches import gather
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load.diff import Compared
 from lineage_merge.load.element_rows import dataset_of, dataset_of_end, job_of
+from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.load.load_plan import COLUMN_EDGE_LABELS, Comparison
-from lineage_merge.load.stored_elements import StoredVertex
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.times import is_later

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load import merge_run, merge_state, shard_digests
+from lineage_merge.load import shard_digests
 from lineage_merge.load.diff import Compared
+from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.gremlin import merge_state, running_load
+from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.load_plan import LoadPlan, MergeOutput
-from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import (
     MAX_UNMATCHED,
@@ -21,16 +23,15 @@ from lineage_merge.load.shard_digests import (
     encode_entries,
     shard_count,
 )
-from lineage_merge.load.stored_elements import StoredVertex
 
 
 def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result: LoadResult) -> None:
     """Mark other DAGs whose vertices changed, store the state of the load, and remove its token."""
     others = _other_dags(plan, target)
-    merge_run.mark_dags(target, others.of_changed | others.of_new)
+    running_load.mark_dags(target, others.of_changed | others.of_new)
     may_store_state = plan.comparison.may_store_state and not others.of_new
     state = _store_state(merge, target, plan) if may_store_state else None
-    merge_run.end(target, result, merge.report, state)
+    running_load.end(target, result, merge.report, state)
 
 
 class _OtherDags(NamedTuple):
@@ -45,7 +46,7 @@ def _other_dags(plan: LoadPlan, target: LoadTarget) -> _OtherDags:
     compared = plan.comparison
     read = partial(merge_state.other_dags, endpoint, dag_name)
 
-    if plan.result.nodes and not merge_run.has_other_dags(target):
+    if plan.result.nodes and not running_load.has_other_dags(target):
         return _OtherDags(frozenset(), frozenset())
 
     def tags_of(ids: Rows[str]) -> frozenset[str]:

@@ -15,34 +15,18 @@ from lineage_merge.load.diff import Compared
 from lineage_merge.load.element_rows import dataset_of_end, dataset_of_node
 from lineage_merge.load.graph_state import DagReader
 from lineage_merge.load.load_plan import Comparison, Deletions, LoadPlan, MergeOutput, count_differences
-from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.prune.plan import first_rows, plan_deletions
 from lineage_merge.load.renames import Renames, replaced_edges
+from lineage_merge.load.resolve_names import resolve_names
 from lineage_merge.load.result import Effect, LoadResult
-from lineage_merge.load.stages.incremental_diff import compare_changes, names_digest
-from lineage_merge.load.stages.resolve_names import resolve_names
 from lineage_merge.model.elements import JobKey
 
 _SHOWN = 20
 
 
-def plan_changes(merge: MergeOutput, target: LoadTarget, *, verify: bool) -> LoadPlan:
-    """Compare a merge with the graph, incrementally if possible, and plan the changes.
-
-    `verify`: always compare in full.
-    """
-    digest = names_digest(merge)
-    started_load = target.started_load
-    if started_load.is_state_valid and not verify and started_load.state.names == digest:
-        changes = compare_changes(merge, target)
-        if changes and "stored_is_newer" not in changes.counts.nodes:
-            return _plan(merge, target, changes, digest)
-    return plan_in_full(merge, target, digest)
-
-
 def plan_in_full(merge: MergeOutput, graph: DagReader, digest: str = "") -> LoadPlan:
     """Compare a merge with all that a graph stores of its DAG, and plan the changes."""
-    return _plan(merge, graph, _compare_in_full(merge, graph), digest)
+    return plan(merge, graph, _compare_in_full(merge, graph), digest)
 
 
 def _compare_in_full(merge: MergeOutput, graph: DagReader) -> Comparison:
@@ -66,7 +50,7 @@ def _compare_in_full(merge: MergeOutput, graph: DagReader) -> Comparison:
     )
 
 
-def _plan(merge: MergeOutput, graph: DagReader, comparison: Comparison, digest: str) -> LoadPlan:
+def plan(merge: MergeOutput, graph: DagReader, comparison: Comparison, digest: str) -> LoadPlan:
     counts = comparison.counts
     replaced = replaced_edges(comparison.edges, comparison.renames, graph.environment, graph.dag_name)
     deletions = plan_deletions(merge, comparison, replaced)
