@@ -8,7 +8,7 @@ from gremlin_python.process.traversal import Merge, T
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.diff import Compared, created_at
-from lineage_merge.load.element_rows import row_to_write, stored_edge_values, stored_vertex_values
+from lineage_merge.load.element_rows import edge_values, node_values, row_to_write
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import send
@@ -111,5 +111,5 @@ def test_a_new_job_has_the_values_of_its_newest_run_in_any_order(
 
 
 def test_the_time_is_not_compared() -> None:
-    assert stored_vertex_values({"name": ["a"], "first_seen": [5]}) == {"name": "a"}
-    assert stored_edge_values({"job_name": "j", "first_seen": 5}) == {"job_name": "j"}
+    assert node_values({"name": "a", "first_seen": 5}) == {"name": "a"}
+    assert edge_values({"job_name": "j", "first_seen": 5}) == {"job_name": "j"}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from operator import attrgetter
 
-from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, SETS, Row, one_label
+from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, SETS, Row
 from lineage_merge.load.diff import Compared, created_at
 from lineage_merge.load.element_rows import job_of, row_to_write
 from lineage_merge.load.folder.draft import (
@@ -103,7 +103,7 @@ def _merge_vertex(draft: Draft, row: Row, identifier: str) -> None:
     """Add to a vertex what only its duplicate has, and the duplicate's values of sets."""
     target = draft.vertices.get(identifier)
     if target is None:
-        target = draft.vertices.add({"id": identifier, "label": one_label(row["label"])})
+        target = draft.vertices.add({"id": identifier, "label": row["label"]})
     omitted = frozenset() if row["label"] == "column" else NOT_MOVED
     for name, value in row.items():
         if name in SETS and value:

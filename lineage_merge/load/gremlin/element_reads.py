@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 from gremlin_python.process.traversal import P, T
 
-from lineage_merge.graph_format.schema import RUN_LABELS, SETS, Row, labels_of, one_label
+from lineage_merge.graph_format.schema import FIRST_SEEN, RUN_LABELS, SETS, Row, labels_of, one_label
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.traversal_source import project_edges, vertices_at
-from lineage_merge.load.element_rows import stored_edge_values, stored_first_seen, stored_vertex_values
+from lineage_merge.load.element_rows import vertex_values
 from lineage_merge.load.graph_state import (
     INTERIM,
     LOADER_LABELS,
@@ -39,6 +39,7 @@ Found = TypeVar("Found")
 
 # Maximum number of ids in a response.
 _PAGE_SIZE = 10_000
+_NOT_COMPARED = frozenset({"environment", "dag_name", FIRST_SEEN})
 
 
 def read_graph_state(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> GraphState:
@@ -219,7 +220,7 @@ def _vertices(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> It
             yield StoredVertex(
                 identifier,
                 vertex["label"],
-                stored_vertex_values(values),
+                {name: value for name, value in vertex_values(values).items() if name != FIRST_SEEN},
                 dag_name in values.get("dag_name", ()),
                 tuple(sorted(others[identifier])),
                 identifier in built,
@@ -254,22 +255,19 @@ def _rows(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterat
     for edges in execute.reads(partial(edges_from, dag_name=dag_name), vertices):
         for identifier, edge in {edge["id"].removesuffix(INTERIM): edge for edge in edges}.items():
             keys = {"id": identifier, "label": edge["label"], "from": edge["from"], "to": edge["to"]}
-            values = stored_edge_values(edge["properties"]) | stored_first_seen(edge["properties"])
-            yield {**keys, "dag_name": dag_name, **values}
+            yield edge["properties"] | keys
 
 
 def _node_rows(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterator[Row]:
     for vertex in chain.from_iterable(execute.reads(vertices_at, ids)):
         if vertex["label"] not in LOADER_LABELS:
-            properties = vertex["properties"]
-            values = stored_vertex_values(properties) | stored_first_seen(properties)
             keys = {"id": vertex["id"], "label": one_label(vertex["label"]), "dag_name": dag_name}
-            yield keys | values
+            yield keys | vertex_values(vertex["properties"])
 
 
 def _stored_edge(edge: dict[str, Any]) -> StoredEdge:
     identifier = edge["id"].removesuffix(INTERIM)
-    properties = stored_edge_values(edge["properties"])
+    properties = {name: value for name, value in edge["properties"].items() if name not in _NOT_COMPARED}
     return StoredEdge(
         identifier, edge["label"], edge["from"], edge["to"], properties, edge["id"] != identifier
     )
