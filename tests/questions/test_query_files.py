@@ -11,8 +11,7 @@ from lineage_merge.config import Gremlin
 from lineage_merge.graph_format.elements import VERTEX_LABELS, Edge, Vertex, edge_of_row, vertex_of_row
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.model.errors import EmbeddedError, IntermediateError
-from lineage_merge.questions.backends.embedded import read_graph
-from lineage_merge.questions.backends.folder import read_folder
+from lineage_merge.questions.backends.folder import read_folder, read_graph
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.graph import LineageGraph
