@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, SETS, Row
-from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.load.diff import Change, created_at
 from lineage_merge.load.element_rows import job_of, row_to_write
 from lineage_merge.load.folder.draft import (
     Draft,
@@ -44,14 +44,14 @@ def make_changes(plan: LoadPlan, draft: Draft, dag_name: str, now: int) -> None:
             drop_values(vertex, removal.property, [removal.value])
 
 
-def _write_node(draft: Draft, node: Compared, now: int) -> None:
+def _write_node(draft: Draft, node: Change, now: int) -> None:
     row = row_to_write(node.row, NODE_KEYS, node.to_write, created_at(node, now))
     draft.write_vertex(row)
-    if node.change == "label" and (vertex := draft.vertices.get(row["id"])):
+    if node.kind == "label" and (vertex := draft.vertices.get(row["id"])):
         vertex["label"] = row["label"]
 
 
-def _clear(draft: Draft, nodes: Iterable[Compared], edges: Iterable[Compared]) -> None:
+def _clear(draft: Draft, nodes: Iterable[Change], edges: Iterable[Change]) -> None:
     """Remove properties, and values of properties, that the merge no longer has."""
     for table, elements in ((draft.vertices, nodes), (draft.edges, edges)):
         for element in elements:

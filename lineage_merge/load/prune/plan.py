@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.diff import Compared
+from lineage_merge.load.diff import Change
 from lineage_merge.load.element_rows import job_of
 from lineage_merge.load.load_plan import Comparison, Deletions, MergeOutput
 from lineage_merge.load.prune.stale import (
@@ -90,7 +90,7 @@ def _sort_key(row: Row) -> tuple[Any, ...]:
 _Signature = tuple[str, str, str, str]
 
 
-def _count_renamed_edges(deleted: Rows[Row], edges: Rows[Compared], replaced: frozenset[str]) -> int:
+def _count_renamed_edges(deleted: Rows[Row], edges: Rows[Change], replaced: frozenset[str]) -> int:
     """Count the deleted edges that the merge has between the same ends, for another job of that type."""
     shared = deleted.engine.share(replaced)
     rows: Rows[tuple[_Signature, bool]] = deleted.flat_map(partial(_deleted_signature, shared))
@@ -108,8 +108,8 @@ def _deleted_signature(replaced: Shared[frozenset[str]], row: Row) -> Iterable[t
     return ((_signature(row), True),) if is_lost else ()
 
 
-def _merge_signature(edge: Compared) -> Iterable[tuple[_Signature, bool]]:
-    is_of_job = edge.change != "unmatched" and edge.row.get("job_name") is not None
+def _merge_signature(edge: Change) -> Iterable[tuple[_Signature, bool]]:
+    is_of_job = edge.kind != "unmatched" and edge.row.get("job_name") is not None
     return ((_signature(edge.row), False),) if is_of_job and "job_type" in edge.row else ()
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import shard_digests
-from lineage_merge.load.diff import Compared
+from lineage_merge.load.diff import Change
 from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.load.gremlin import merge_state, running_load
 from lineage_merge.load.gremlin.running_load import LoadTarget
@@ -65,26 +65,26 @@ def _other_dags(plan: LoadPlan, target: LoadTarget) -> _OtherDags:
         changed |= _tags(compared.nodes.filter(_is_unmatched))
     if compared.moves:
         changed |= _tags(compared.nodes)
-    new_nodes = compared.nodes.filter(lambda node: node.change == "new")
+    new_nodes = compared.nodes.filter(lambda node: node.kind == "new")
     new = tags_of(new_nodes.map(_id)) if plan.result.nodes else frozenset()
     return _OtherDags(changed - {dag_name}, new)
 
 
-def _tags(elements: Rows[Compared] | Rows[StoredVertex]) -> frozenset[str]:
+def _tags(elements: Rows[Change] | Rows[StoredVertex]) -> frozenset[str]:
     return frozenset(elements.flat_map(attrgetter("others")).distinct().collect())
 
 
-def _is_unmatched(element: Compared) -> bool:
-    return element.change == "unmatched"
+def _is_unmatched(element: Change) -> bool:
+    return element.kind == "unmatched"
 
 
-def _id(element: Compared) -> str:
+def _id(element: Change) -> str:
     identifier: str = element.row["id"]
     return identifier
 
 
-def _built_if_changed(edge: Compared) -> Iterable[str]:
-    is_changed = edge.change in ("new", "unmatched") and edge.row.get("label") == "writes"
+def _built_if_changed(edge: Change) -> Iterable[str]:
+    is_changed = edge.kind in ("new", "unmatched") and edge.row.get("label") == "writes"
     return (edge.row["to"],) if is_changed else ()
 
 

@@ -17,7 +17,7 @@ from gremlin_python.process.traversal import Cardinality, P
 from lineage_merge.graph_format.schema import COUNTED, EDGE_KEYS, EDGE_LABEL_NAMES, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.progress import ProgressCallback
-from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.load.diff import Change, created_at
 from lineage_merge.load.element_rows import row_to_write
 from lineage_merge.load.graph_state import StoredEdge
 from lineage_merge.load.gremlin import upserts, vertex_merge
@@ -93,12 +93,12 @@ def _apply(
     return ()
 
 
-def _row_to_write(keys: tuple[str, ...], now: int, element: Compared) -> Row:
+def _row_to_write(keys: tuple[str, ...], now: int, element: Change) -> Row:
     return row_to_write(element.row, keys, element.to_write, created_at(element, now))
 
 
-def _relabelled(node: Compared) -> Iterable[tuple[str, str, str]]:
-    return ((node.row["id"], node.old_label or "", node.row["label"]),) if node.change == "label" else ()
+def _relabelled(node: Change) -> Iterable[tuple[str, str, str]]:
+    return ((node.row["id"], node.old_label or "", node.row["label"]),) if node.kind == "label" else ()
 
 
 def _execute_each(endpoint: Endpoint, requests: Iterable[BuildTraversal]) -> None:
@@ -119,7 +119,7 @@ def drop_values(g: GraphTraversalSource, values: list[str], vertex: str, name: s
     return g.V(vertex).properties(name).has_value(P.within(values)).drop()
 
 
-def _cleared_properties(edge: Compared) -> Iterator[tuple[str, str]]:
+def _cleared_properties(edge: Change) -> Iterator[tuple[str, str]]:
     for name in edge.cleared:
         yield name, edge.row["id"]
 
@@ -135,7 +135,7 @@ def drop_property(g: GraphTraversalSource, ids: list[str], name: str) -> GraphTr
     return g.E(*ids).properties(name).drop()
 
 
-def _drops_of_node(dag_name: str, node: Compared) -> Iterator[BuildTraversal]:
+def _drops_of_node(dag_name: str, node: Change) -> Iterator[BuildTraversal]:
     """Yield requests that remove properties of an earlier run, and values that the sources no longer have."""
     vertex = node.row["id"]
     if node.cleared:
