@@ -2,7 +2,7 @@
 
     python benchmarks/load.py --vertices 2000 20000 --rounds 3 --awswrangler /somewhere/bin/python
 
-loader       `lineage_merge.load.writer.load`; the engine is warm
+loader       `lineage_merge.load.gremlin.writer.load`; the engine is warm
 by name      one request per element, as in the first prototype: look a vertex up by its name, add it
              if it is missing; an edge looks up both ends by name
 by id        one upsert by id (`mergeV`, `mergeE`) per request, one request at a time
@@ -30,7 +30,7 @@ from benchmarks.clients import awswrangler_writer, one_by_one, prepared
 from benchmarks.graph_under_test import SMALLEST, Bench, graph_parser, opened
 from benchmarks.made_lineage import Lineage, Row, lineage, new, rows
 from benchmarks.results import Figure
-from lineage_merge.load.writer import load
+from lineage_merge.load.gremlin.writer import load
 
 LOADER, BY_NAME, BY_ID, AWSWRANGLER, PREPARED = "loader", "by name", "by id", "awswrangler", "prepared"
 WARM_UP = 300

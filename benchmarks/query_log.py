@@ -117,13 +117,13 @@ def measure(folder: Path, statements: int) -> Case:
     from lineage_merge.config import SparkOptions
     from lineage_merge.infra.engine.on_spark import SparkEngine
     from lineage_merge.infra.spark_session import session
-    from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord
+    from lineage_merge.model.elements import Feeds, FeedsColumn
 
     with session(SparkOptions(master="local[2]")) as spark:
         start = time.perf_counter()
         engine = SparkEngine(spark)
         records = _read(engine, folder)
-        edges = records.filter(lambda row: isinstance(row, FeedsRecord | FeedsColumnRecord)).count()
+        edges = records.filter(lambda row: isinstance(row, Feeds | FeedsColumn)).count()
         seconds = time.perf_counter() - start
         workers = dict(spark.sparkContext.parallelize(range(8), 8).map(_used).collect())
         engine.unpersist_all()

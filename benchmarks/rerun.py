@@ -28,7 +28,7 @@ from benchmarks.results import Figure
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import update
+from lineage_merge.load.server.update import update
 from lineage_merge.merge.source_completeness import SourceCompleteness
 
 FIRST, UNCHANGED, CHANGED = "first load", "unchanged", "1% changed"

@@ -3,18 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.records import (
-    CountRecord,
-    FeedsRecord,
-    JobRecord,
-    ProblemRecord,
-    Record,
-    RunsRecord,
-    WritesRecord,
-)
+from lineage_merge.model.elements import Count, Feeds, Job, Problem, SuccessfulRuns, Writes
+from lineage_merge.model.records import Record
 
 Flow = tuple[str, str, str]
 AnyRecord = TypeVar("AnyRecord", bound=Record)
@@ -41,39 +34,38 @@ def flows_of(rows: Iterable[Record], job: str | None = None) -> set[Flow]:
     """(job, source, target) of every `feeds`, of one job or of all; ids without the environment."""
     return {
         (row.job.name, _short(row.source), _short(row.target))
-        for row in records_of(FeedsRecord, rows)
+        for row in records_of(Feeds, rows)
         if job in (None, row.job.name)
     }
 
 
 def writes_of(rows: Iterable[Record]) -> set[tuple[str, str]]:
     """(job, target) of every `writes`."""
-    return {(row.job.name, _short(row.target)) for row in records_of(WritesRecord, rows)}
+    return {(row.job.name, _short(row.target)) for row in records_of(Writes, rows)}
 
 
-def jobs_of(rows: Iterable[Record]) -> dict[str, Mapping[str, str]]:
+def jobs_of(rows: Iterable[Record]) -> dict[str, Mapping[str, Any]]:
     """The facts of every job: of several records of one job, those with the newest time."""
-    newest: dict[str, tuple[int, Mapping[str, str]]] = {}
-    for row in records_of(JobRecord, rows):
-        job, facts = row.job.name, (row.at, row.properties)
+    newest: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    for row in records_of(Job, rows):
+        job, facts = row.key.name, (row.at, row.properties)
         newest[job] = max(newest.get(job, facts), facts, key=lambda each: each[0])
     return {job: facts for job, (_, facts) in newest.items()}
 
 
 def problems_of(rows: Iterable[Record]) -> set[tuple[str, str, str, str]]:
     """(kind, document, field, message) of every problem."""
-    problems = (row.problem for row in records_of(ProblemRecord, rows))
-    return {(problem.kind, problem.document, problem.field, problem.message) for problem in problems}
+    return {(row.kind, row.document, row.field, row.message) for row in records_of(Problem, rows)}
 
 
 def counts_of(rows: Iterable[Record]) -> dict[str, int]:
     """The number of each kind of items that were read, if no two records count the same."""
-    return {row.items: row.number for row in records_of(CountRecord, rows)}
+    return {row.what: row.number for row in records_of(Count, rows)}
 
 
 def runs_of(rows: Iterable[Record]) -> dict[str, int]:
     """The number of successful runs by job."""
-    return {row.job.name: row.number for row in records_of(RunsRecord, rows)}
+    return {row.job.name: row.number for row in records_of(SuccessfulRuns, rows)}
 
 
 def _short(identifier: str) -> str:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge.graph_format.arrow import rows_of_table
-from lineage_merge.graph_format.elements import with_other_properties
 from lineage_merge.infra.embedded.graph_store import GraphFolder, write_snapshot
 from lineage_merge.infra.embedded.graph_tables import GraphTables, table_of
 
@@ -24,12 +23,12 @@ def whole_folder(graph: Path, *, merge_runs: bool = False) -> tuple[dict[str, An
     hidden = ["merge_state"] if merge_runs else ["merge_run", "merge_state"]
     vertices = {
         row["id"]: (row["label"], {key: _sorted(value) for key, value in _properties(row).items()})
-        for row in map(with_other_properties, rows_of_table(tables.vertices))
+        for row in rows_of_table(tables.vertices)
         if row["label"] not in hidden
     }
     edges = {
         row["id"]: (row["from"], row["label"], row["to"], _properties(row))
-        for row in map(with_other_properties, rows_of_table(tables.edges))
+        for row in rows_of_table(tables.edges)
     }
     return vertices, edges
 

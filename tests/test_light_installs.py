@@ -67,7 +67,7 @@ def test_what_the_airflow_side_uses_imports_without_spark(modules: str) -> None:
 
 def test_the_modules_are_found() -> None:
     assert {
-        "lineage_merge.load.remove_dag",
+        "lineage_merge.load.gremlin.remove_dag",
         "lineage_merge.load.result",
         "lineage_merge.orchestration.stages",
     } <= set(ON_AIRFLOW)

@@ -10,7 +10,7 @@ from gremlin_python.process.traversal import Cardinality, Direction, Merge, T
 from benchmarks.graph_under_test import Bench
 from benchmarks.made_lineage import Lineage, Row, rows
 from lineage_merge.load.gremlin.connection import connect
-from lineage_merge.load.writer import load
+from lineage_merge.load.gremlin.writer import load
 
 ELEMENTS_TIMED_IN_FULL = 15_000
 SAMPLE_VERTICES = 500

@@ -53,7 +53,8 @@ class FindUnmanagedJobs(MergeOperator):
         """Return the pending merges."""
         from lineage_merge.load.gremlin import configured_endpoint
         from lineage_merge.load.gremlin.connection import connect
-        from lineage_merge.load.remove_dag import Pipeline, remove
+        from lineage_merge.load.gremlin.remove_dag import remove
+        from lineage_merge.load.result import Pipeline
         from lineage_merge.orchestration.unmanaged_jobs import plan
         from lineage_merge.questions.traversal.job_ownership import owners
 

@@ -26,7 +26,7 @@ from lineage_merge.query.session import require_graph_file
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
-    from lineage_merge.load.remove_dag import Removed
+    from lineage_merge.load.result import Removed
     from lineage_merge.questions.merge_report import NearMissesResult, ReportResult
 
 GRAPH_OPTIONS = (
@@ -173,7 +173,7 @@ def remove(job: str, dry_run: bool, as_json: bool, **graph: Any) -> None:
         from lineage_merge.history.recording import record_removal
         from lineage_merge.infra.engine.local import LocalEngine
         from lineage_merge.load import graph_access
-        from lineage_merge.load.remove_dag import Pipeline
+        from lineage_merge.load.result import Pipeline
         from lineage_merge.orchestration import pipeline
 
         target = pipeline.graph_of(config, graph_file)

@@ -1,7 +1,7 @@
 """Output of the command `sql`: the lineage of SQL files, and what a review of them found."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
@@ -164,7 +164,7 @@ def _as_json(review: "SqlReview") -> dict[str, Any]:
         "written": sorted({target for _, target in graph.pairs(["writes"])}),
         "read": sorted({source for source, _ in graph.pairs(["feeds"])}),
         "assumed": sorted(set(review.assumed_inserts)),
-        "problems": [asdict(problem) for problem in review.shown.problems],
+        "problems": [problem.as_json() for problem in review.shown.problems],
         "breaks": [
             {"where": finding.title, "why": finding.message}
             for finding in review.of_kind(kinds.READER_BREAKS)

@@ -76,7 +76,7 @@ def lineage_elements(
     reference: Callable[[Source], Reference],
     *,
     assumed: bool = False,
-) -> Iterator[FeedsColumn | Influences]:
+) -> Iterator[FeedsColumn[Reference] | Influences[Reference]]:
     """Yield the elements of flows and influences to `target`; `reference` maps sources to datasets.
 
     `assumed`: the names of the target columns are.

@@ -5,11 +5,12 @@ Facts of runs (times, counts, status) and results of tests do not count, as in t
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from lineage_merge.exporters.graph_batches import WITHOUT_JOB
-from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex, compared_values
+from lineage_merge.graph_format.comparison import compare, compared_values
+from lineage_merge.graph_format.elements import COLUMN, JOB, Edge
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import JobKey, dataset_of, job_id
 from lineage_merge.questions.graph import LineageGraph
@@ -42,61 +43,48 @@ def changed_elements(
     before: LineageGraph, after: LineageGraph, environment: str | None = None, dag: str | None = None
 ) -> ChangedElements:
     """Return what differs; with `dag` only elements that had it before or have it now."""
-    old, new = (_ComparedContent.of(graph, environment) for graph in (before, after))
     labels = [*DATASET_LABELS, JOB]
     wanted = before.ids(labels, environment, dag) | after.ids(labels, environment, dag)
+    old, new = (_content(graph, environment) for graph in (before, after))
+    changed = [key for key, *_ in compare(old, new) if key[1] in wanted]
+
+    def select(part: _Part, state: Mapping[_Key, object], has: _Part | None = None) -> frozenset[str]:
+        return frozenset(owner for kind, owner in changed if kind == part and (has or part, owner) in state)
+
     return ChangedElements(
-        datasets=_different(old.datasets, new.datasets) & new.datasets.keys() & wanted,
-        fed=_different(old.incoming, new.incoming) & new.datasets.keys() & wanted,
-        jobs=_different(old.jobs, new.jobs) & new.jobs.keys() & wanted,
-        earlier_jobs=_different(old.jobs, new.jobs) & old.jobs.keys() & wanted,
-        removed_datasets=frozenset(old.datasets.keys() - new.datasets.keys()) & wanted,
+        datasets=select("dataset", new),
+        fed=select("fed", new, "dataset"),
+        jobs=select("job", new),
+        earlier_jobs=select("job", old),
+        removed_datasets=select("dataset", old) - select("dataset", new),
     )
 
 
-_Parts = defaultdict[str, set[Any]]
+# What is compared of a dataset (with its columns), of its incoming lineage, and of a job.
+_Part = Literal["dataset", "fed", "job"]
+_Key = tuple[_Part, str]
 
 
-@dataclass(frozen=True, slots=True)
-class _ComparedContent:
-    """What is compared, by id of the dataset or job."""
-
-    datasets: _Parts = field(default_factory=lambda: defaultdict(set))
-    incoming: _Parts = field(default_factory=lambda: defaultdict(set))
-    jobs: _Parts = field(default_factory=lambda: defaultdict(set))
-
-    @classmethod
-    def of(cls, graph: LineageGraph, environment: str | None) -> "_ComparedContent":
-        content = cls()
-        without_job: set[str] = set()
-        for element in graph.everything(environment, None, _LABELS):
-            if isinstance(element, Edge):
-                content._add_edge(element, without_job)
-                continue
-            if element.label in WITHOUT_JOB:
-                without_job.add(element.id)
-            content._add_vertex(element)
-        return content
-
-    def _add_vertex(self, vertex: Vertex) -> None:
-        values = (vertex.id, *sorted(compared_values(vertex).items()))
-        if vertex.label == COLUMN:
-            self.datasets[dataset_of(vertex.id)].add(values)
-            return
-        (self.jobs if vertex.label == JOB else self.datasets)[vertex.id].add(values)
-        if vertex.label in WITHOUT_JOB:
-            self.jobs[vertex.id].add(values)
-
-    def _add_edge(self, edge: Edge, without_job: set[str]) -> None:
-        held = edge.properties
-        key = JobKey(str(held.get("job_type", "")), edge.job)
-        job = job_id(str(held.get("environment", "")), str(held.get("dag_name", "")), key)
-        values = (edge.label, edge.from_id, edge.to_id, job, *sorted(compared_values(edge).items()))
-        target = dataset_of(edge.to_id)
-        if edge.label in _LINEAGE:
-            self.incoming[target].add(values)
-        self.jobs[target if target in without_job else job].add(values)
-
-
-def _different(old: Mapping[str, set[Any]], new: Mapping[str, set[Any]]) -> frozenset[str]:
-    return frozenset(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+def _content(graph: LineageGraph, environment: str | None) -> dict[_Key, set[Any]]:
+    """Return what is compared, by part and id of the dataset or job."""
+    content: defaultdict[_Key, set[Any]] = defaultdict(set)
+    without_job: set[str] = set()
+    for element in graph.everything(environment, None, _LABELS):
+        values = tuple(sorted(compared_values(element).items()))
+        if isinstance(element, Edge):
+            held = element.properties
+            key = JobKey(str(held.get("job_type", "")), element.job)
+            job = job_id(str(held.get("environment", "")), str(held.get("dag_name", "")), key)
+            target = dataset_of(element.to_id)
+            entry = (element.label, element.from_id, element.to_id, job, values)
+            content["job", target if target in without_job else job].add(entry)
+            if element.label in _LINEAGE:
+                content["fed", target].add(entry)
+            continue
+        if element.label in WITHOUT_JOB:
+            without_job.add(element.id)
+        if element.label == JOB or element.label in WITHOUT_JOB:
+            content["job", element.id].add((element.id, values))
+        if element.label != JOB:
+            content["dataset", dataset_of(element.id)].add((element.id, values))
+    return content

@@ -1,6 +1,5 @@
 """Elements of a graph as answers hold them: vertices, edges, subgraphs. Without Spark and Gremlin."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,15 +18,6 @@ LABELS_WITH_TESTS = (*VERTEX_LABELS, ASSERTION, *EDGE_LABELS, "checks", "referen
 ALL_VERTEX_LABELS = tuple(label.name for label in NODE_LABELS)
 
 _KEYS_OF_ROWS = ("id", "label", "from", "to")
-# What comparisons of two moments leave out: properties of a run, of the loader, of usage,
-# and of the order of columns.
-NOT_COMPARED = frozenset(
-    """
-    dag_name environment name job_name job_type last_run_id last_run_at skipped_at described_at duration_ms
-    rows_written status failures max_loaded_at position sequence resolved_names first_seen
-    read_count last_read_at readers observed_from observed_until
-    """.split()
-)
 # Separators in the id of a dataset.
 _MARKS = 2
 _TITLED_BY_ID = frozenset(DATASET_LABELS) - {"exposure", *SEMANTIC_LABELS}
@@ -195,37 +185,8 @@ def vertex_properties(values: Mapping[str, Any]) -> dict[str, Any]:
     return properties
 
 
-OTHER_PROPERTIES = "other_properties"
-
-
-def with_other_properties(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of an embedded graph's snapshot with the properties for which it has no column.
-
-    Each has all of its values as a list, or the value of an edge.
-    """
-    text = row.get(OTHER_PROPERTIES)
-    if text is None:
-        return row
-    others = json.loads(text, object_hook=_untyped)
-    values = {
-        name: (values if "from" not in row else values[0])
-        for name, values in others.items()
-        if isinstance(values, list) and name not in _KEYS_OF_ROWS
-    }
-    return {**{name: value for name, value in row.items() if name != OTHER_PROPERTIES}, **values}
-
-
-def _untyped(value: dict[str, Any]) -> Any:
-    """Convert GraphSON: ``{"@type": "g:Int64", "@value": 7}`` to 7, a map to a dict."""
-    if value.keys() != {"@type", "@value"}:
-        return value
-    members = value["@value"]
-    return dict(zip(members[::2], members[1::2], strict=True)) if value["@type"] == "g:Map" else members
-
-
 def vertex_of_row(row: dict[str, Any], dags: Iterable[str] | None = None) -> Vertex:
     """Return the vertex of a row of a node file; `dags`: its DAGs, if the row has none."""
-    row = with_other_properties(row)
     properties = vertex_properties({key: value for key, value in row.items() if key not in _KEYS_OF_ROWS})
     if dags is not None:
         properties["dag_name"] = tuple(sorted(dags))
@@ -234,15 +195,5 @@ def vertex_of_row(row: dict[str, Any], dags: Iterable[str] | None = None) -> Ver
 
 def edge_of_row(row: dict[str, Any]) -> Edge:
     """Return the edge of a row of an edge file."""
-    row = with_other_properties(row)
     properties = normalize_properties({key: value for key, value in row.items() if key not in _KEYS_OF_ROWS})
     return Edge(row["id"], row["label"], row["from"], row["to"], properties)
-
-
-def compared_values(element: Vertex | Edge) -> dict[str, str]:
-    """Return the properties that are compared, as texts; of a vertex also its label."""
-    values = {} if isinstance(element, Edge) else {"label": element.label}
-    for name, value in element.properties.items():
-        if name not in NOT_COMPARED:
-            values[name] = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return values

@@ -75,9 +75,22 @@ def edge_schema() -> dict[str, Any]:
 
 
 def schema_files() -> Mapping[str, str]:
-    """Return the file names and texts of the JSON Schemas."""
-    schemas = {"node.schema.json": node_schema(), "edge.schema.json": edge_schema()}
-    return {name: json.dumps(schema, indent=2) + "\n" for name, schema in schemas.items()}
+    """Return the file names and texts of the JSON Schemas: a line per property and label."""
+    return {"node.schema.json": _text(node_schema()), "edge.schema.json": _text(edge_schema())}
+
+
+def _text(schema: Mapping[str, Any]) -> str:
+    parts = (f"  {json.dumps(key)}: {_entries(value)}" for key, value in schema.items())
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _entries(value: Any) -> str:
+    if isinstance(value, dict):
+        lines = [f"    {json.dumps(key)}: {json.dumps(entry)}" for key, entry in value.items()]
+        return "{\n" + ",\n".join(lines) + "\n  }"
+    if isinstance(value, list) and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(f"    {json.dumps(entry)}" for entry in value) + "\n  ]"
+    return json.dumps(value)
 
 
 def snapshot_columns() -> str:
@@ -88,7 +101,8 @@ def snapshot_columns() -> str:
         return types | {item.name: "set" if item.many else item.type for item in declared}
 
     vertices = columns(NODE_KEYS, NODE_PROPERTIES) | {"dag_name": "set"}
-    return json.dumps({"vertices": vertices, "edges": columns(EDGE_KEYS, EDGE_PROPERTIES)}, indent=2) + "\n"
+    of_edges = columns(EDGE_KEYS, EDGE_PROPERTIES)
+    return f'{{"vertices": {json.dumps(vertices)},\n "edges": {json.dumps(of_edges)}}}\n'
 
 
 SNAPSHOT_COLUMNS = Path(__file__).parents[1] / "infra" / "embedded" / "columns.json"

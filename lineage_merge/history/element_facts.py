@@ -8,12 +8,12 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from lineage_merge.graph_format.columns import damaged_file
+from lineage_merge.graph_format.comparison import compared_values
 from lineage_merge.graph_format.elements import (
     COLUMN,
     JOB,
     Vertex,
     column_title,
-    compared_values,
     title_of_id,
     vertex_of_row,
 )

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from lineage_merge.graph_format.elements import COLUMN, NOT_COMPARED
+from lineage_merge.graph_format.comparison import NOT_COMPARED
+from lineage_merge.graph_format.elements import COLUMN
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history import layout
 from lineage_merge.history.layout import DagScope, MergeName

@@ -7,8 +7,10 @@ statistics include its id.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
+from lineage_merge.graph_format.comparison import Action, compare
 from lineage_merge.graph_format.elements import JOB, Vertex
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.element_facts import FactKey, Facts, facts_of
@@ -22,6 +24,7 @@ from lineage_merge.model.errors import NotFound
 _READERS = 8
 
 EventKind = Literal["appeared", "removed", "added", "dropped", "changed"]
+_KINDS: Mapping[Action, EventKind] = {"added": "added", "removed": "dropped", "changed": "changed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,17 +174,10 @@ def _events(merge: ScopedMerge, before: Facts | None, after: Facts | None) -> It
         elif before is not None:
             yield TimelineEvent(merge, "removed")
         return
-    for key in sorted(before.keys() | after.keys()):
-        old, new = before.get(key), after.get(key)
-        if old == new:
-            continue
-        values = {"before": _text(old), "after": _text(new)}
-        if key.name and old is None:
-            yield TimelineEvent(merge, "added", *key, **values)
-        elif key.name and new is None:
-            yield TimelineEvent(merge, "dropped", *key, **values)
-        else:
-            yield TimelineEvent(merge, "changed", *key, **values)
+    for difference in sorted(compare(before, after), key=attrgetter("key")):
+        key, old, new = difference
+        kind: EventKind = "changed" if not key.name else _KINDS[difference.action]
+        yield TimelineEvent(merge, kind, *key, _text(old), _text(new))
 
 
 def _text(values: frozenset[str] | None) -> str:

@@ -1,6 +1,6 @@
-"""Loading of a merge into the graph.
+"""Loading of a merge into the graph: comparison, and the plan of all changes.
 
-`update` runs the stages of a load (`stages`), `writer` upserts all rows without a comparison, `remove_dag`
-deletes a DAG or job. `gremlin` has connections, retries and requests, `neptune_bulk` Neptune's bulk loader,
-`prune` the deletions.
+`server` and `folder` read what a server or an embedded graph stores, and make the changes; `graph_access`
+selects one of them. `gremlin` has connections and requests, `neptune_bulk` Neptune's bulk loader, `prune`
+decides what is deleted.
 """

@@ -1,7 +1,7 @@
 """Comparison of a merge with the stored graph. Pure.
 
-Each node and edge of the merge gets a `change` and the names of the properties that differ and are to be
-written.
+Each node and edge of the merge becomes a `Change`: its kind, and the names of the properties that differ and
+are to be written.
 
 An edge belongs to one job of one DAG, so its merge owns every property that `graph_format.schema` declares: a
 property that the merge no longer has is removed (`cleared`). The same applies to the properties of a job or
@@ -46,13 +46,12 @@ from lineage_merge.graph_format.schema import (
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import element_rows
 from lineage_merge.load.element_rows import dataset_of, dataset_of_node
-from lineage_merge.load.graph_state import LOADER_LABELS, GraphState
-from lineage_merge.load.stored_elements import StoredEdge, StoredVertex
+from lineage_merge.load.graph_state import LOADER_LABELS, GraphState, StoredEdge, StoredVertex
 from lineage_merge.model.times import is_later
 
 # `stored_is_newer`: the graph has a later run of this job or assertion; it and its edges stay unchanged.
 # `unmatched`: a vertex with the DAG's tag, or an edge of the DAG, that the merge does not have.
-Change = Literal["new", "changed", "label", "stored_is_newer", "unchanged", "unmatched"]
+ChangeKind = Literal["new", "changed", "label", "stored_is_newer", "unchanged", "unmatched"]
 # Changes that cause no write.
 UNWRITTEN = ("unchanged", "stored_is_newer", "unmatched")
 
@@ -70,7 +69,7 @@ _NODE_SUMMARY = (*NODE_KEYS, "name", "job_type", "job_name", "project", "describ
 _EDGE_SUMMARY = (*EDGE_KEYS, "job_type", "job_name")
 
 
-class Compared(NamedTuple):
+class Change(NamedTuple):
     """An element of the merge, or of the graph only, and how the two differ.
 
     `row`: the known properties; of an unwritten element only its keys and what later stages read. Its label
@@ -80,7 +79,7 @@ class Compared(NamedTuple):
     because dbt and SQL projects may share a name.
     """
 
-    change: Change
+    kind: ChangeKind
     row: Row
     to_write: tuple[str, ...] | None = None
     cleared: tuple[str, ...] = ()
@@ -91,17 +90,17 @@ class Compared(NamedTuple):
     @property
     def is_written(self) -> bool:
         """Return whether the element has to be written."""
-        return self.change not in UNWRITTEN
+        return self.kind not in UNWRITTEN
 
 
-def created_at(element: Compared, now: int) -> int | None:
+def created_at(element: Change, now: int) -> int | None:
     """Return the value of `first_seen` of an element that the load creates."""
-    return now if element.change == "new" else None
+    return now if element.kind == "new" else None
 
 
 def compare_nodes(
     nodes: Rows[Row], edges: Rows[Row], existing: GraphState, *, drops_values: bool = True
-) -> Rows[Compared]:
+) -> Rows[Change]:
     """Compare the nodes of a merge with the vertices of the graph; other vertices of the DAG are `unmatched`.
 
     The `writes` edges among `edges` determine which datasets the merge builds. `drops_values`: the merge
@@ -118,7 +117,7 @@ def compare_nodes(
 
 def _compare_dataset(
     drops_values: bool, _dataset: str, items: list[tuple[str, Row | StoredVertex | None]]
-) -> Iterator[Compared]:
+) -> Iterator[Change]:
     builds = any(item is None for _, item in items)
     stored = {item.id: item for _, item in items if isinstance(item, StoredVertex)}
     known: set[str] = set()
@@ -129,7 +128,7 @@ def _compare_dataset(
             yield compared_node(node, stored.get(identifier), builds, drops_values=drops_values)
     for vertex in stored.values():
         if vertex.tagged and vertex.label not in LOADER_LABELS and vertex.id not in known:
-            yield Compared("unmatched", _unmatched_row(vertex), others=vertex.others)
+            yield Change("unmatched", _unmatched_row(vertex), others=vertex.others)
 
 
 def _unmatched_row(vertex: StoredVertex) -> Row:
@@ -142,21 +141,19 @@ def _unmatched_row(vertex: StoredVertex) -> Row:
 
 def compared_node(
     node: Row, stored: StoredVertex | None, builds: bool, *, drops_values: bool = True
-) -> Compared:
+) -> Change:
     """Compare a node with the stored vertex of its id; `builds`: the merge has a job that writes it."""
     if stored is None:
-        return Compared("new", node)
+        return Change("new", node)
     values = element_rows.node_values(node)
     if stored.tagged and stored.label == node["label"] and stored.properties == values:
-        return Compared(
-            "unchanged", _subset(node, _NODE_SUMMARY), old_label=stored.label, others=stored.others
-        )
+        return Change("unchanged", _subset(node, _NODE_SUMMARY), old_label=stored.label, others=stored.others)
     change, to_write, cleared, label = node_change({**values, "label": node["label"]}, stored, builds)
     dropped = tuple(_dropped(node, stored)) if drops_values and change != "stored_is_newer" else ()
     if dropped and change == "unchanged":
         change = "changed"
     row = {**(_subset(node, _NODE_SUMMARY) if change in UNWRITTEN else node), "label": label}
-    return Compared(change, row, tuple(to_write), tuple(cleared), stored.label, stored.others, dropped)
+    return Change(change, row, tuple(to_write), tuple(cleared), stored.label, stored.others, dropped)
 
 
 def _dropped(node: Row, stored: StoredVertex) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -179,23 +176,23 @@ def _replaced(node: Row, stored: StoredVertex, names: Iterable[str]) -> Iterator
                 yield name, tuple(values)
 
 
-def unchanged_node(node: Row) -> Compared:
+def unchanged_node(node: Row) -> Change:
     """Return the comparison of a node that is identical in the graph."""
-    return Compared("unchanged", _subset(node, _NODE_SUMMARY))
+    return Change("unchanged", _subset(node, _NODE_SUMMARY))
 
 
-def unchanged_edge(edge: Row) -> Compared:
+def unchanged_edge(edge: Row) -> Change:
     """Return the comparison of an edge that is identical in the graph."""
-    return Compared("unchanged", _subset(edge, _EDGE_SUMMARY))
+    return Change("unchanged", _subset(edge, _EDGE_SUMMARY))
 
 
-def compare_edges(edges: Rows[Row], existing: GraphState) -> Rows[Compared]:
+def compare_edges(edges: Rows[Row], existing: GraphState) -> Rows[Change]:
     """Compare the edges of a merge with those of the graph; edges only in the graph are `unmatched`."""
     items: Rows[tuple[str, Row | StoredEdge]] = edges.map(lambda edge: (edge.get("id") or "", edge))
     return items.union(existing.edges.map(lambda edge: (edge.id, edge))).group(itemgetter(0), _compare_edge)
 
 
-def _compare_edge(_id: str, items: list[tuple[str, Row | StoredEdge]]) -> Iterator[Compared]:
+def _compare_edge(_id: str, items: list[tuple[str, Row | StoredEdge]]) -> Iterator[Change]:
     candidates = [item for _, item in items if isinstance(item, StoredEdge)]
     # An edge with an interim id is written completely: the graph may have none with its final id.
     stored = next((edge for edge in candidates if edge.interim), candidates[0] if candidates else None)
@@ -208,24 +205,24 @@ def _compare_edge(_id: str, items: list[tuple[str, Row | StoredEdge]]) -> Iterat
         yield unmatched_edge(stored)
 
 
-def compared_edge(edge: Row, stored: StoredEdge | None) -> Compared:
+def compared_edge(edge: Row, stored: StoredEdge | None) -> Change:
     """Compare an edge with the stored edge of its id."""
     if stored is None:
-        return Compared("new", edge)
+        return Change("new", edge)
     if stored.interim:
-        return Compared("changed", edge)
+        return Change("changed", edge)
     values = element_rows.edge_values(edge)
     if stored.properties == values:
-        return Compared("unchanged", _subset(edge, _EDGE_SUMMARY))
+        return Change("unchanged", _subset(edge, _EDGE_SUMMARY))
     change, to_write, cleared = edge_change(values, stored.properties)
     row = _subset(edge, _EDGE_SUMMARY) if change in UNWRITTEN else edge
-    return Compared(change, row, tuple(to_write), tuple(cleared))
+    return Change(change, row, tuple(to_write), tuple(cleared))
 
 
-def unmatched_edge(stored: StoredEdge) -> Compared:
+def unmatched_edge(stored: StoredEdge) -> Change:
     """Return the comparison of a stored edge that the merge does not have."""
     row = {"id": stored.id, "label": stored.label, "from": stored.from_id, "to": stored.to_id}
-    return Compared("unmatched", row | _subset(stored.properties, ("job_type", "job_name", "undeclared")))
+    return Change("unmatched", row | _subset(stored.properties, ("job_type", "job_name", "undeclared")))
 
 
 def _subset(row: Mapping[str, Any], names: Iterable[str]) -> Row:
@@ -234,7 +231,7 @@ def _subset(row: Mapping[str, Any], names: Iterable[str]) -> Row:
 
 def node_change(
     node: Mapping[str, Any], stored: StoredVertex, builds: bool
-) -> tuple[Change, list[str], list[str], str]:
+) -> tuple[ChangeKind, list[str], list[str], str]:
     """Compare a node with its stored vertex. `builds`: the merge has a job that writes it.
 
     Returns the change, the names of the properties to write and to remove, and the new label.
@@ -266,7 +263,9 @@ def node_change(
     return ("unchanged" if tagged and not to_write and not cleared else "changed"), to_write, cleared, label
 
 
-def edge_change(edge: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[Change, list[str], list[str]]:
+def edge_change(
+    edge: Mapping[str, Any], stored: Mapping[str, Any]
+) -> tuple[ChangeKind, list[str], list[str]]:
     """Compare the properties of an edge; returns the change, and the names to write and to remove."""
     known = [item.name for item in EDGE_PROPERTIES if item.name in edge]
     to_write = [name for name in known if name not in stored or str(stored[name]) != str(edge[name])]

@@ -9,6 +9,7 @@ from typing import Any
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, FIRST_SEEN, NODE_PROPERTIES, SETS, Row
 from lineage_merge.model import elements
 from lineage_merge.model.elements import JobKey, edge_id, is_column_id
+from lineage_merge.model.errors import IntermediateError
 
 # Edges that end at a dataset or at a column.
 _TO_EITHER = frozenset({"checks", "references"})
@@ -58,15 +59,13 @@ def renamed_edge(edge: Row, new_ids: Mapping[str, str], environment: str, dag_na
     return {**edge, **ends, "id": edge_id(environment, dag_name, job_of(edge), start, edge["label"], end)}
 
 
-_VERTEX_NAMES = frozenset({"environment", *(item.name for item in NODE_PROPERTIES)})
-_EDGE_NAMES = frozenset(item.name for item in EDGE_PROPERTIES)
+_VERTEX_NAMES = frozenset({"environment", *(item.name for item in NODE_PROPERTIES)} - {FIRST_SEEN})
+_EDGE_NAMES = frozenset(item.name for item in EDGE_PROPERTIES if item.name != FIRST_SEEN)
 _ALL = _VERTEX_NAMES | _EDGE_NAMES
-_NOT_COMPARED_OF_EDGES = frozenset({"environment", "dag_name", FIRST_SEEN})
-_NOT_COMPARED_OF_VERTICES = frozenset({"dag_name", FIRST_SEEN})
 
 
 def node_values(row: Mapping[str, Any]) -> Row:
-    """Return the environment and properties of an incoming node, sets as sorted lists."""
+    """Return the environment and properties of a node that are compared, sets as sorted lists."""
     values: Row = {}
     for name, value in row.items():
         if value is None or name not in _VERTEX_NAMES:
@@ -79,18 +78,18 @@ def node_values(row: Mapping[str, Any]) -> Row:
 
 
 def edge_values(row: Mapping[str, Any]) -> Row:
-    """Return the properties of an incoming edge."""
+    """Return the properties of an edge that are compared."""
     return {name: value for name, value in row.items() if value is not None and name in _EDGE_NAMES}
 
 
-def stored_vertex_values(value_map: Mapping[str, list[Any]]) -> Row:
-    """Return the properties of a stored vertex (`value_map`), without its tags and `first_seen`.
+def vertex_values(value_map: Mapping[str, list[Any]]) -> Row:
+    """Return the properties of a vertex of a server (`value_map`), without its tags.
 
     Sets are returned as sorted texts; of several values of a single-valued property the smallest text.
     """
     properties: Row = {}
     for name, values in value_map.items():
-        if values and name not in _NOT_COMPARED_OF_VERTICES:
+        if values and name != "dag_name":
             properties[name] = sorted(map(str, values)) if name in SETS else _first(values)
     return properties
 
@@ -99,17 +98,11 @@ def _first(values: list[Any]) -> Any:
     return values[0] if len(values) == 1 else min(values, key=str)
 
 
-def stored_edge_values(value_map: Mapping[str, Any]) -> Row:
-    """Return the properties of a stored edge, without its environment, DAG and `first_seen`."""
-    return {name: value for name, value in value_map.items() if name not in _NOT_COMPARED_OF_EDGES}
-
-
-def stored_first_seen(value_map: Mapping[str, Any]) -> Row:
-    """Return `first_seen` of a stored vertex or edge, if it has one."""
-    value = value_map.get(FIRST_SEEN)
-    if value is None:
-        return {}
-    return {FIRST_SEEN: min(value) if isinstance(value, list) else value}
+def require_keys(kind: str, row: Mapping[str, Any], keys: Iterable[str]) -> None:
+    """Raise `IntermediateError` if a key of a row is missing or empty."""
+    if not all(map(row.get, keys)):
+        missing = next(key for key in keys if not row.get(key))
+        raise IntermediateError(f"{kind} {row.get('id') or 'without id'}: {missing} is missing")
 
 
 def row_to_write(

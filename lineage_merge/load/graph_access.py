@@ -3,27 +3,27 @@
 Both give what a load, a removal and the history need, with the same results.
 """
 
+from typing import TYPE_CHECKING, TypeAlias
+
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.embedded.graph_store import GraphFolder, snapshot_folder
 from lineage_merge.infra.embedded.graph_tables import require_arrow
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.load import graph_state, merge_run, remove_dag
-from lineage_merge.load import update as over_gremlin
 from lineage_merge.load.folder import removal
 from lineage_merge.load.folder import update as in_folder
 from lineage_merge.load.folder.state import FolderState
 from lineage_merge.load.graph_state import Picture
-from lineage_merge.load.gremlin import connection
-from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LastLoad
-from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
-from lineage_merge.load.remove_dag import Pipeline, Removed
-from lineage_merge.load.result import LoadResult
-from lineage_merge.load.writer import WriteProgress
+from lineage_merge.load.result import LoadResult, Pipeline, Removed, WriteProgress
 
-Graph = Endpoint | GraphFolder
+# What a folder does not need is imported for servers only: the client takes a third of a second.
+if TYPE_CHECKING:
+    from lineage_merge.load.gremlin.connection import Endpoint
+    from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
+
+Graph: TypeAlias = "Endpoint | GraphFolder"
 
 
 def check(graph: Graph) -> None:
@@ -32,6 +32,8 @@ def check(graph: Graph) -> None:
         require_arrow()
         snapshot_folder(graph.path)
     else:
+        from lineage_merge.load.gremlin import connection
+
         connection.check(graph)
 
 
@@ -44,11 +46,11 @@ def update(
     allow_retire: bool = False,
     dry_run: bool = False,
     verify: bool = False,
-    in_bulk: BulkLoad | None = None,
+    in_bulk: "BulkLoad | None" = None,
     on_written: WriteProgress | None = None,
     on_progress: ProgressCallback = no_progress,
 ) -> LoadResult:
-    """Update a graph to a merge: `load.update.update`, `load.folder.update.update`."""
+    """Update a graph to a merge: `load.server.update.update`, `load.folder.update.update`."""
     if isinstance(graph, GraphFolder):
         return in_folder.update(
             merge,
@@ -59,7 +61,9 @@ def update(
             dry_run=dry_run,
             on_progress=on_progress,
         )
-    return over_gremlin.update(
+    from lineage_merge.load.server import update as on_server
+
+    return on_server.update(
         merge,
         graph,
         environment,
@@ -79,6 +83,8 @@ def remove(
     """Remove a DAG, or a job of it; with `dry_run` only count."""
     if isinstance(graph, GraphFolder):
         return removal.remove(graph, pipeline, dry_run=dry_run, on_progress=on_progress)
+    from lineage_merge.load.gremlin import remove_dag
+
     return remove_dag.remove(graph, pipeline, dry_run=dry_run)
 
 
@@ -86,18 +92,24 @@ def read_last_load(graph: Graph, environment: str, dag_name: str) -> LastLoad:
     """Read when the last load of a DAG ended."""
     if isinstance(graph, GraphFolder):
         return in_folder.read_last_load(graph, environment, dag_name)
-    return merge_run.read_last_load(graph, environment, dag_name)
+    from lineage_merge.load.gremlin import running_load
+
+    return running_load.read_last_load(graph, environment, dag_name)
 
 
 def read_picture(engine: Engine, graph: Graph, environment: str, dag_name: str) -> Picture:
     """Read all elements of a DAG."""
     if isinstance(graph, GraphFolder):
         return FolderState(graph.read(), environment, dag_name).picture(engine)
-    return graph_state.read_picture(engine, graph, environment, dag_name)
+    from lineage_merge.load.gremlin import element_reads
+
+    return element_reads.read_picture(engine, graph, environment, dag_name)
 
 
 def read_runs(engine: Engine, graph: Graph, environment: str, dag_name: str) -> Rows[Row]:
     """Read the vertices of a DAG with properties of their newest run."""
     if isinstance(graph, GraphFolder):
         return FolderState(graph.read(), environment, dag_name).runs(engine)
-    return graph_state.read_runs(engine, graph, environment, dag_name)
+    from lineage_merge.load.gremlin import element_reads
+
+    return element_reads.read_runs(engine, graph, environment, dag_name)

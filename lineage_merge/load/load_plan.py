@@ -10,12 +10,11 @@ from typing import Literal, TypeVar
 
 from lineage_merge.graph_format.schema import RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load.diff import UNWRITTEN, Change, Compared
-from lineage_merge.load.graph_state import GraphState
+from lineage_merge.load.diff import UNWRITTEN, Change, ChangeKind
+from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex
 from lineage_merge.load.renames import Renames
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import Shard
-from lineage_merge.load.stored_elements import StoredEdge, StoredVertex
 from lineage_merge.merge.alias_resolution import IdentityRow
 from lineage_merge.merge.report import Report
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness
@@ -34,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class DiffCounts:
-    """Elements per change (`load.diff.Change`).
+    """Elements per change (`load.diff.ChangeKind`).
 
     `cleared`: elements from which a property, or a value of a set, is removed. `interim`: edges with an
     interim id, left by a killed load. `column_job_types`: types of the jobs for which the merge has column
@@ -48,7 +47,7 @@ class DiffCounts:
     column_job_types: frozenset[str]
     changed_runs: int = 0
 
-    def total(self, change: Change) -> int:
+    def total(self, change: ChangeKind) -> int:
         """Return the number of nodes and edges with a change."""
         return self.nodes.get(change, 0) + self.edges.get(change, 0)
 
@@ -122,8 +121,8 @@ class Comparison:
     comparison.
     """
 
-    nodes: Rows[Compared]
-    edges: Rows[Compared]
+    nodes: Rows[Change]
+    edges: Rows[Change]
     counts: DiffCounts
     existing: GraphState
     vertices: Rows[StoredVertex]
@@ -163,8 +162,8 @@ class LoadPlan:
 
 
 def count_differences(
-    nodes: Rows[Compared],
-    edges: Rows[Compared],
+    nodes: Rows[Change],
+    edges: Rows[Change],
     stored_edges: Rows[StoredEdge],
     unchanged: Rows[Row] | None = None,
 ) -> DiffCounts:
@@ -198,14 +197,14 @@ def _counted(keys: Callable[[T], Iterable[_Key]], elements: Iterable[T]) -> Iter
     return Counter(chain.from_iterable(map(keys, elements))).items()
 
 
-def _keys_of_node(node: Compared) -> Iterator[_Key]:
-    yield _key_of_node(node.change, node.row)
+def _keys_of_node(node: Change) -> Iterator[_Key]:
+    yield _key_of_node(node.kind, node.row)
     if node.cleared or node.dropped:
         yield _CLEARED
 
 
-def _keys_of_edge(edge: Compared) -> Iterator[_Key]:
-    yield _key_of_edge(edge.change, edge.row)
+def _keys_of_edge(edge: Change) -> Iterator[_Key]:
+    yield _key_of_edge(edge.kind, edge.row)
     if edge.cleared:
         yield _CLEARED
 
@@ -214,11 +213,11 @@ def _keys_of_unchanged(row: Row) -> tuple[_Key]:
     return (_key_of_edge("unchanged", row) if "from" in row else _key_of_node("unchanged", row),)
 
 
-def _key_of_node(change: Change, row: Row) -> _Key:
+def _key_of_node(change: ChangeKind, row: Row) -> _Key:
     return "node", change, _RUN if row.get("label") in RUN_LABELS else ""
 
 
-def _key_of_edge(change: Change, row: Row) -> _Key:
+def _key_of_edge(change: ChangeKind, row: Row) -> _Key:
     return "edge", change, row.get("job_type", "") if row.get("label") in COLUMN_EDGE_LABELS else ""
 
 

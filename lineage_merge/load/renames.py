@@ -4,7 +4,7 @@ A rule, a default or a catalog resolves a name to a dataset. The graph stores th
 DAG, in `resolved_names`. If a merge resolves the name to another dataset, or to itself again, one load
 corrects the graph:
 
-* If a rule replaces the name for every DAG, the vertex of that name is moved (`load.vertex_merge`).
+* If a rule replaces the name for every DAG, the vertex of that name is moved (`load.resolve_names`).
 * Otherwise the DAG's own edges that the merge has at the new dataset are removed. Edges and tags of other
   DAGs stay unchanged.
 * The name is removed from the vertex that had it as an alias, unless another DAG resolves it to that vertex
@@ -22,10 +22,9 @@ from typing import Literal, NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.diff import Compared
+from lineage_merge.load.diff import Change
 from lineage_merge.load.element_rows import dataset_of_end, job_of
-from lineage_merge.load.graph_state import GraphState
-from lineage_merge.load.stored_elements import StoredVertex
+from lineage_merge.load.graph_state import GraphState, StoredVertex
 from lineage_merge.merge.alias_resolution import ALIAS, EVERYWHERE, OWN, IdentityRow
 from lineage_merge.model.elements import decode, edge_id, encode
 
@@ -195,9 +194,7 @@ def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[NameCor
     return name.changes()
 
 
-def replaced_edges(
-    edges: Rows[Compared], renames: Renames, environment: str, dag_name: str
-) -> frozenset[str]:
+def replaced_edges(edges: Rows[Change], renames: Renames, environment: str, dag_name: str) -> frozenset[str]:
     """Return the ids of unmatched edges that the merge has at the dataset that an end now resolves to.
 
     `edges`: as compared by `load.diff`.
@@ -213,11 +210,11 @@ def replaced_edges(
 
 
 def _replacement_ids(
-    canonical_ids: Shared[Mapping[str, list[str]]], environment: str, dag_name: str, edge: Compared
+    canonical_ids: Shared[Mapping[str, list[str]]], environment: str, dag_name: str, edge: Change
 ) -> Iterator[tuple[str, str | None]]:
     """Yield the id of an incoming edge; of an unmatched edge each id it may have now, with its stored id."""
     row = edge.row
-    if edge.change != "unmatched":
+    if edge.kind != "unmatched":
         if row.get("id"):
             yield row["id"], None
         return

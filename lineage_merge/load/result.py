@@ -1,25 +1,27 @@
-"""Result of a load. Does not import Spark: Airflow reads it from a merge's folder."""
+"""Results of loads and removals. Does not import Spark: Airflow reads them from a merge's folder."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 Effect = Literal["none", "runs", "lineage"]
+# Called with ``"nodes"`` or ``"edges"``, the written partitions, and all.
+WriteProgress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
     """The result of a load: upserted elements, requests that wrote them, and duration.
 
-    A load that compared with the graph (`load.update`) also counts elements that were `unchanged`, retired,
-    relabelled or moved to their canonical vertex. `changes` and `retirements`: the first of them as text.
+    A load that compared with the graph also counts elements that were `unchanged`, retired, relabelled or
+    moved to their canonical vertex. `changes` and `retirements`: the first of them as text.
     `dry_run`: nothing was written, the counts are those of a real load, and `refusal` is why it would stop.
     `mode`: over Gremlin only, mostly in bulk (`load.neptune_bulk`), or into a folder (`load.folder`);
-    `mode_reason`: why, if the bulk loader is configured.
-    `compared`: with all stored elements of the DAG, or only with differences from the last load
-    (`load.stages.incremental_diff`). `exported`: a line per exporter that ran after the load. `all_requests`:
-    writing (`requests`) and other requests. `elements_read`: elements, ids and numbers in their responses.
-    `added`: elements that are new, of `nodes` and `edges`. `effect`: nothing was written, only properties of
-    jobs and assertions (`runs`), or more. `moves`: (id, new id) of the moved datasets.
+    `mode_reason`: why, if the bulk loader is configured. `compared`: with all stored elements of the DAG, or
+    only with differences from the last load. `exported`: a line per exporter that ran after the load.
+    `all_requests`: writing (`requests`) and other requests. `elements_read`: elements, ids and numbers in
+    their responses. `added`: elements that are new, of `nodes` and `edges`. `effect`: nothing was written,
+    only properties of jobs and assertions (`runs`), or more. `moves`: (id, new id) of the moved datasets.
     """
 
     nodes: int
@@ -58,3 +60,24 @@ class LoadResult:
             "datasets_moved": self.moved * wrote,
             "requests": self.requests * wrote,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Numbers of removed edges, of dropped vertices, and of vertices that only lost the tag.
+
+    Vertices are a lower bound: the effect of a request whose response was lost is not counted.
+    """
+
+    edges: int
+    dropped: int
+    untagged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A DAG of an environment, or one `job` of it (by name, of any type)."""
+
+    environment: str
+    dag_name: str
+    job: str = ""

@@ -6,14 +6,15 @@ from functools import partial
 from typing import NamedTuple, Self
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.records import AliasRecord, Record, ResolvedRecord
+from lineage_merge.model.elements import Alias, Scalar
+from lineage_merge.model.records import Record, ResolvedRecord
 
 
 class ResolvedAlias(NamedTuple):
     """A resolved alias: the id of its dataset, and properties that the alias adds to it."""
 
     canonical_id: str
-    properties: Mapping[str, str]
+    properties: Mapping[str, Scalar]
     aliases: list[str]
 
 
@@ -48,10 +49,10 @@ class Aliases:
 
 @dataclass(slots=True)
 class _Candidates:
-    """What one alias may resolve to, by the records with the highest authority."""
+    """What one alias may resolve to."""
 
-    authority: int
-    targets: dict[str, Mapping[str, str]]
+    assumed: bool
+    targets: dict[str, Mapping[str, Scalar]]
     rule: str
     aliases: set[str]
 
@@ -100,15 +101,15 @@ def resolve_aliases(steps: Mapping[str, str]) -> dict[str, str]:
 
 
 def _by_alias(record: Record) -> Iterator[tuple[str, _Candidates]]:
-    if isinstance(record, AliasRecord):
-        targets = {record.dataset: record.properties}
-        yield record.alias, _Candidates(record.authority, targets, record.rule, {record.text})
+    if isinstance(record, Alias):
+        targets: dict[str, Mapping[str, Scalar]] = {record.of: dict(record.properties)}
+        yield record.ref, _Candidates(record.assumed, targets, record.rule, {record.text})
 
 
 def _merge(one: _Candidates, other: _Candidates) -> _Candidates:
     # A known alias takes precedence over an assumed one.
-    if one.authority != other.authority:
-        return max(one, other, key=lambda alias_candidates: alias_candidates.authority)
+    if one.assumed != other.assumed:
+        return other if one.assumed else one
     for target, properties in other.targets.items():
         known = one.targets.get(target)
         # Records with the same target normally agree; if they differ, the result must not depend on order.
@@ -118,8 +119,8 @@ def _merge(one: _Candidates, other: _Candidates) -> _Candidates:
     return one
 
 
-def _items(properties: Mapping[str, str]) -> list[tuple[str, str]]:
-    return sorted(properties.items())
+def _items(properties: Mapping[str, Scalar]) -> list[tuple[str, str]]:
+    return sorted((name, str(value)) for name, value in properties.items())
 
 
 # Values of `known_by`: the location has its own name, no rule matches; a rule that depends on the location

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.records import AliasRecord, CatalogEntry, DatasetRecord, Record
+from lineage_merge.model.elements import Alias, Dataset
+from lineage_merge.model.records import CatalogEntry, Record
 
 # Of a dataset's id: the keys of the entries that it is a name of, and whether it is referenced.
 _Names = tuple[frozenset[str], bool]
@@ -31,13 +32,13 @@ def filter_referenced(catalog: Rows[CatalogEntry], records: Rows[Record]) -> Row
 def _names(entry: CatalogEntry) -> Iterator[tuple[str, _Names]]:
     if entry.key is not None:
         for record in entry.records:
-            if isinstance(record, DatasetRecord):
-                yield record.dataset, (frozenset((entry.key,)), False)
+            if isinstance(record, Dataset):
+                yield record.ref, (frozenset((entry.key,)), False)
 
 
 def _referenced(record: Record) -> Iterator[tuple[str, _Names]]:
-    if isinstance(record, DatasetRecord):
-        yield record.dataset, _REFERENCED
+    if isinstance(record, Dataset):
+        yield record.ref, _REFERENCED
 
 
 def _either(one: _Names, other: _Names) -> _Names:
@@ -53,10 +54,10 @@ def _wanted(names: tuple[str, _Names]) -> Iterator[_OfEntry]:
 
 def _of_entry(entry: CatalogEntry) -> Iterator[_OfEntry]:
     if entry.key is not None:
-        aliases = {record.alias for record in entry.records if isinstance(record, AliasRecord)}
+        aliases = {record.ref for record in entry.records if isinstance(record, Alias)}
         for record in entry.records:
             # Records about an alias add nothing: a source that uses the alias yields them too.
-            if not isinstance(record, DatasetRecord) or record.dataset not in aliases:
+            if not isinstance(record, Dataset) or record.ref not in aliases:
                 yield entry.key, record
 
 

@@ -16,8 +16,8 @@ from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.identity_rules import is_generated
 from lineage_merge.merge.path_contraction import HopLink, components, contract_paths
 from lineage_merge.merge.property_rows import DATASET_FIELDS
-from lineage_merge.model.elements import DatasetName, JobKey, decode, path_of
-from lineage_merge.model.records import ElementRecord, FeedsRecord, LinkRecord, WritesRecord
+from lineage_merge.model.elements import DatasetName, Feeds, JobKey, Writes, decode, path_of
+from lineage_merge.model.records import LINKS, ElementRecord, LinkRecord
 
 
 class Hop(NamedTuple):
@@ -84,10 +84,10 @@ def collapse(resolved: Rows[ElementRecord], settings: Merge) -> Collapsed | None
 
 def _uses(record: ElementRecord) -> Iterator[tuple[str, _Uses]]:
     match record:
-        case FeedsRecord(job, source, target, is_run_local=is_own):
+        case Feeds(job, source, target, is_run_local=is_own):
             yield source, _Uses(is_source=source != target, jobs={job}, is_own=is_own, is_read=True)
             yield target, _Uses(is_target=source != target, jobs={job}, is_written=True)
-        case WritesRecord(job, target):
+        case Writes(job, target):
             yield target, _Uses(jobs={job}, is_written=True)
 
 
@@ -120,7 +120,7 @@ def path_of_id(identifier: str) -> str:
 
 
 def _links(records: Iterable[ElementRecord]) -> Iterator[LinkRecord]:
-    return (record for record in records if isinstance(record, LinkRecord))
+    return (record for record in records if isinstance(record, LINKS))
 
 
 def _pairs(hops: Shared[frozenset[str]], records: Iterable[LinkRecord]) -> Iterator[tuple[str, str]]:

@@ -12,8 +12,8 @@ from lineage_merge.merge import metadata_rules, property_rows
 from lineage_merge.merge.alias_resolution import Aliases, find_aliases
 from lineage_merge.merge.collapse_intermediate import collapse
 from lineage_merge.merge.property_rows import EdgeKey, Facts, Key
-from lineage_merge.model.elements import JobKey
-from lineage_merge.model.records import ElementRecord, Record, RunsRecord, UnreadColumnsRecord
+from lineage_merge.model.elements import JobKey, SuccessfulRuns, UnreadColumns
+from lineage_merge.model.records import ElementRecord, Record
 
 _NO_COLLAPSE = Merge()
 
@@ -107,12 +107,12 @@ def jobs_with_unread_columns(records: Rows[Record]) -> frozenset[JobKey]:
 
 
 def _unread(record: Record) -> Iterator[JobKey]:
-    if isinstance(record, UnreadColumnsRecord):
+    if isinstance(record, UnreadColumns):
         yield record.job
 
 
 def _runs(record: Record) -> Iterator[tuple[JobKey, int]]:
-    if isinstance(record, RunsRecord):
+    if isinstance(record, SuccessfulRuns):
         yield record.job, record.number
 
 

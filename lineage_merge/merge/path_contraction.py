@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from lineage_merge.column_lineage.transformations import Transformation, compose, sort_transformations
+from lineage_merge.column_lineage.transformations import Transformation, compose
 from lineage_merge.infra.batches import gather
-from lineage_merge.model.elements import JobKey
+from lineage_merge.model.elements import Feeds, FeedsColumn, Influences, JobKey
 from lineage_merge.model.graph_walks import reachable
-from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord, InfluencesRecord, LinkRecord
+from lineage_merge.model.records import LinkRecord
 
 # Chains of operations through temporary datasets multiply: only the shortest are retained.
 MAX_CHAINS = 20
@@ -57,7 +57,7 @@ class _ColumnPath:
     column: str
     transformations: frozenset[str]
     expressions: frozenset[str]
-    is_assumed: bool = False
+    assumed: bool = False
 
 
 def contract_paths(links: Iterable[HopLink[LinkRecord]]) -> Iterator[LinkRecord]:
@@ -73,12 +73,12 @@ def contract_paths(links: Iterable[HopLink[LinkRecord]]) -> Iterator[LinkRecord]
         elif link.out_of is not None:
             last.append(link)
     # A dataset that feeds itself adds no path; a column that feeds another column of it may.
-    steps = [step for step in _of(FeedsRecord, into) if step.record.source != step.record.target]
-    flows, columns = _flows(steps), _columns(_of(FeedsColumnRecord, into))
-    yield from _contracted_flows(_of(FeedsRecord, last), flows)
-    yield from _contracted_columns(_of(FeedsColumnRecord, last), columns)
-    yield from _contracted_influences(_of(InfluencesRecord, last), columns)
-    yield from _inherited_influences(_of(FeedsRecord, last), steps, _of(InfluencesRecord, into), columns)
+    steps = [step for step in _of(Feeds, into) if step.record.source != step.record.target]
+    flows, columns = _flows(steps), _columns(_of(FeedsColumn, into))
+    yield from _contracted_flows(_of(Feeds, last), flows)
+    yield from _contracted_columns(_of(FeedsColumn, last), columns)
+    yield from _contracted_influences(_of(Influences, last), columns)
+    yield from _inherited_influences(_of(Feeds, last), steps, _of(Influences, into), columns)
 
 
 def _of(kind: type[AnyLink], links: Iterable[HopLink[LinkRecord]]) -> list[HopLink[AnyLink]]:
@@ -113,9 +113,9 @@ def _fixed_point(
     return paths
 
 
-def _flows(steps: Iterable[HopLink[FeedsRecord]]) -> dict[str, dict[str, _Path]]:
+def _flows(steps: Iterable[HopLink[Feeds[str]]]) -> dict[str, dict[str, _Path]]:
     def extend(
-        step: HopLink[FeedsRecord], paths: Mapping[str, Mapping[str, _Path]]
+        step: HopLink[Feeds[str]], paths: Mapping[str, Mapping[str, _Path]]
     ) -> Iterator[tuple[str, _Path]]:
         record = step.record
         own = frozenset({step.into or "", *record.sets.get("via", ())})
@@ -150,7 +150,7 @@ def _flows(steps: Iterable[HopLink[FeedsRecord]]) -> dict[str, dict[str, _Path]]
     return _fixed_point(steps, lambda record: (record.source, record.target), extend, merge)
 
 
-def _reads_rows(record: FeedsRecord) -> bool:
+def _reads_rows(record: Feeds[str]) -> bool:
     """Return whether rows of the source flow, not only its metadata."""
     return not _METADATA.items() <= record.properties.items()
 
@@ -160,38 +160,38 @@ def _shortest(chains: Iterable[_Chain]) -> frozenset[_Chain]:
 
 
 def _columns(
-    steps: Iterable[HopLink[FeedsColumnRecord]],
+    steps: Iterable[HopLink[FeedsColumn[str]]],
 ) -> dict[ColumnKey, dict[ColumnKey, _ColumnPath]]:
     def extend(
-        step: HopLink[FeedsColumnRecord], paths: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+        step: HopLink[FeedsColumn[str]], paths: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
     ) -> Iterator[tuple[ColumnKey, _ColumnPath]]:
         record = step.record
         own = frozenset(record.transformations)
-        expressions = frozenset(record.expressions)
+        expressions = frozenset({record.expression} - {""})
         if step.out_of is None:
-            yield _start(record), _ColumnPath(record.source_column, own, expressions, record.is_assumed)
+            yield _start(record), _ColumnPath(record.source_column, own, expressions, record.assumed)
             return
         for start, path in paths.get(_start(record), {}).items():
             composed = _composed(own, path.transformations)
-            is_assumed = record.is_assumed or path.is_assumed
-            yield start, _ColumnPath(path.column, composed, expressions or path.expressions, is_assumed)
+            assumed = record.assumed or path.assumed
+            yield start, _ColumnPath(path.column, composed, expressions or path.expressions, assumed)
 
     def merge(one: _ColumnPath, other: _ColumnPath) -> _ColumnPath:
         return _ColumnPath(
             max(one.column, other.column),
             one.transformations | other.transformations,
             one.expressions | other.expressions,
-            one.is_assumed and other.is_assumed,
+            one.assumed and other.assumed,
         )
 
     return _fixed_point(steps, lambda record: (_start(record), _end(record)), extend, merge)
 
 
-def _start(record: FeedsColumnRecord | InfluencesRecord) -> ColumnKey:
+def _start(record: FeedsColumn[str] | Influences[str]) -> ColumnKey:
     return record.source, record.source_column.lower()
 
 
-def _end(record: FeedsColumnRecord) -> ColumnKey:
+def _end(record: FeedsColumn[str]) -> ColumnKey:
     return record.target, record.target_column.lower()
 
 
@@ -200,9 +200,13 @@ def _composed(nearer: Iterable[str], further: Iterable[str]) -> frozenset[str]:
     return frozenset(compose(Transformation[near], Transformation[far]).name for near, far in pairs)
 
 
+def _sort_names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(kind.name for kind in sort_transformations(Transformation[name] for name in names))
+
+
 def _contracted_flows(
-    last: Iterable[HopLink[FeedsRecord]], flows: Mapping[str, Mapping[str, _Path]]
-) -> Iterator[FeedsRecord]:
+    last: Iterable[HopLink[Feeds[str]]], flows: Mapping[str, Mapping[str, _Path]]
+) -> Iterator[Feeds[str]]:
     for record in (step.record for step in last):
         for start, path in flows.get(record.source, {}).items():
             operations = {
@@ -218,41 +222,41 @@ def _contracted_flows(
                 **(_UNAVAILABLE if path.columns_unavailable else {}),
                 **({} if path.has_rows else _METADATA),
             }
-            yield FeedsRecord(record.job, start, record.target, properties, sets)
+            yield Feeds(record.job, start, record.target, properties, sets)
 
 
 def _contracted_columns(
-    last: Iterable[HopLink[FeedsColumnRecord]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
-) -> Iterator[FeedsColumnRecord]:
+    last: Iterable[HopLink[FeedsColumn[str]]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+) -> Iterator[FeedsColumn[str]]:
     for record in (step.record for step in last):
         for (start, _), path in columns.get(_start(record), {}).items():
-            composed = _composed(record.transformations, path.transformations)
-            yield record._replace(
+            contracted = record._replace(
                 source=start,
                 source_column=path.column,
-                transformations=[
-                    kind.name for kind in sort_transformations(Transformation[name] for name in composed)
-                ],
-                # The expression nearest to the target that is more than a rename.
-                expressions=record.expressions or sorted(path.expressions),
-                is_assumed=record.is_assumed or path.is_assumed,
+                transformations=_sort_names(_composed(record.transformations, path.transformations)),
+                assumed=record.assumed or path.assumed,
             )
+            # The expression nearest to the target that is more than a rename.
+            for expression in () if record.expression else sorted(path.expressions):
+                yield contracted._replace(expression=expression)
+            if record.expression or not path.expressions:
+                yield contracted
 
 
 def _contracted_influences(
-    last: Iterable[HopLink[InfluencesRecord]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
-) -> Iterator[InfluencesRecord]:
+    last: Iterable[HopLink[Influences[str]]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
+) -> Iterator[Influences[str]]:
     for record in (step.record for step in last):
         for (start, _), path in columns.get(_start(record), {}).items():
-            yield record._replace(source=start, source_column=path.column, is_assumed=path.is_assumed)
+            yield record._replace(source=start, source_column=path.column, assumed=path.assumed)
 
 
 def _inherited_influences(
-    last: Iterable[HopLink[FeedsRecord]],
-    flows: Iterable[HopLink[FeedsRecord]],
-    influences: Iterable[HopLink[InfluencesRecord]],
+    last: Iterable[HopLink[Feeds[str]]],
+    flows: Iterable[HopLink[Feeds[str]]],
+    influences: Iterable[HopLink[Influences[str]]],
     columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]],
-) -> Iterator[InfluencesRecord]:
+) -> Iterator[Influences[str]]:
     """Yield the influences on the rows of a temporary dataset for every dataset downstream of it."""
     sources: dict[str, set[str]] = defaultdict(set)
     for flow in flows:
@@ -270,14 +274,14 @@ def _inherited_influences(
             for influence in influences_on[before]:
                 record = influence.record
                 paths = columns.get(_start(record), {}).items()
-                origins = [(start, path.column, path.is_assumed) for (start, _), path in paths]
+                origins = [(start, path.column, path.assumed) for (start, _), path in paths]
                 if influence.out_of is None:
                     origins = [(record.source, record.source_column, False)]
                 for origin in origins:
                     kinds_of[origin].update(record.transformations)
         for (job, target), (origin, kinds) in product(sorted(targets), kinds_of.items()):
-            start, column, is_assumed = origin
-            yield InfluencesRecord(job, start, column, target, sorted(kinds), is_assumed)
+            start, column, assumed = origin
+            yield Influences(job, start, column, target, tuple(sorted(kinds)), assumed)
 
 
 def components(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

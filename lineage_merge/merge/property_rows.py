@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, cast
 
 from lineage_merge.column_lineage.transformations import InfluenceKind, Transformation
 from lineage_merge.graph_format.schema import (
@@ -16,8 +16,20 @@ from lineage_merge.graph_format.schema import (
 from lineage_merge.merge.alias_resolution import ResolvedAlias
 from lineage_merge.model.elements import (
     FIELD,
+    Assertion,
     Authority,
+    Column,
+    Dataset,
+    Feeds,
+    FeedsColumn,
+    Follows,
+    Influences,
+    Job,
     JobKey,
+    ObservedLog,
+    Operation,
+    Scalar,
+    Writes,
     assertion_id,
     column_id,
     dot_path,
@@ -27,21 +39,7 @@ from lineage_merge.model.elements import (
     operation_id,
     query_log_id,
 )
-from lineage_merge.model.records import (
-    AssertionRecord,
-    ColumnRecord,
-    DatasetRecord,
-    ElementRecord,
-    FeedsColumnRecord,
-    FeedsRecord,
-    FollowsRecord,
-    InfluencesRecord,
-    JobRecord,
-    ObservedLogRecord,
-    OperationRecord,
-    Record,
-    WritesRecord,
-)
+from lineage_merge.model.records import ElementRecord, Record
 
 # Set of an assumed edge in place of "transformation": if other records of the edge have that, it is known.
 ASSUMED = "assumed_transformation"
@@ -73,10 +71,13 @@ _OF_TABLES = max(Authority) + 1
 _SMALLEST = "sequence"
 
 
-# By type of record, the fields that are ids of datasets.
+# By type of the elements that become nodes and edges, the fields that are ids of datasets.
 DATASET_FIELDS: Mapping[type, tuple[str, ...]] = {
-    kind: tuple(name for name in ("dataset", "source", "target") if name in kind._fields)
-    for kind in get_args(ElementRecord)
+    kind: tuple(name for name in ("ref", "source", "target") if name in kind._fields)
+    for kind in (
+        *(Dataset, Column, Job, Assertion, ObservedLog, Operation),
+        *(Feeds, FeedsColumn, Influences, Follows, Writes),
+    )
 }
 
 
@@ -97,7 +98,7 @@ class Fact(NamedTuple):
 
     rank: int
     label: str | None
-    properties: Mapping[str, str]
+    properties: Mapping[str, Scalar]
     sets: _Sets
 
 
@@ -125,60 +126,64 @@ def resolve_ids(canonical_ids: Mapping[str, str], record: Record) -> ElementReco
     changed: dict[str, Any] = {
         name: canonical_ids[old] for name in names if (old := getattr(record, name)) in canonical_ids
     }
+    element: Any = record
     if not changed:
-        return cast("ElementRecord", record)
-    if isinstance(record, DatasetRecord) and record.authority == Authority.PLATFORM:
+        return cast("ElementRecord", element)
+    if isinstance(record, Dataset) and record.authority == Authority.PLATFORM:
         return None  # Properties derived from the name of an alias do not describe the dataset.
-    return cast("ElementRecord", record._replace(**changed))
+    return cast("ElementRecord", element._replace(**changed))
 
 
 def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tuple[Key, Fact]]:
     """Yield the properties of nodes and edges in a resolved record."""
     match record:
-        case FeedsColumnRecord(job, source, source_column, target, target_column, how, expressions, assumed):
-            sets = {ASSUMED if assumed else "transformation": how, "expression": expressions}
+        case FeedsColumn(job, source, source_column, target, target_column, how, expression, assumed):
+            sets: _Sets = {
+                ASSUMED if assumed else "transformation": how,
+                "expression": (expression,) if expression else (),
+            }
             start, end = column_id(source, source_column), column_id(target, target_column)
             yield EdgeKey("feeds_column", start, end, job), Fact(0, None, {}, sets)
             # Columns that only lineage names need a vertex too, before their edges.
             yield from _named_column(source, source_column, start)
             yield from _named_column(target, target_column, end)
-        case InfluencesRecord(job, source, source_column, target, how, assumed):
+        case Influences(job, source, source_column, target, how, assumed):
             sets = {ASSUMED if assumed else "transformation": how}
             start = column_id(source, source_column)
             yield EdgeKey("influences", start, target, job), Fact(0, None, {}, sets)
             yield from _named_column(source, source_column, start)
-        case ColumnRecord(dataset, column, authority, properties, sets):
+        case Column(dataset, column, authority, properties, sets):
             identifier = column_id(dataset, column)
             yield identifier, Fact(authority, "column", {**properties, **_names(column)}, sets)
             yield from _containers(dataset, column, identifier)
-        case DatasetRecord(dataset, label, authority, properties, sets):
+        case Dataset(dataset, authority, label, properties, sets):
             yield dataset, Fact(authority, label, properties, sets)
-        case FeedsRecord(job, source, target, properties, sets):
+        case Feeds(job, source, target, properties, sets):
             yield EdgeKey("feeds", source, target, job), Fact(0, None, {**_READS_ROWS, **properties}, sets)
-        case WritesRecord(job, target):
+        case Writes(job, target):
             yield EdgeKey("writes", job_id(environment, dag_name, job), target, job), _NO_PROPERTIES
-        case FollowsRecord(job, operation, consumed):
+        case Follows(job, operation, consumed):
             identifier = job_id(environment, dag_name, job)
             start, end = operation_id(identifier, operation), operation_id(identifier, consumed)
             yield EdgeKey("follows", start, end, job), _NO_PROPERTIES
-        case OperationRecord(job, key, properties):
+        case Operation(job, key, properties):
             identifier = operation_id(job_id(environment, dag_name, job), key)
             properties = {**properties, "job_type": job.job_type, "job_name": job.name}
             yield identifier, Fact(0, "operation", properties, {})
-        case ObservedLogRecord(namespace, begin, end):
+        case ObservedLog(namespace, begin, end):
             log = {"name": namespace, "namespace": namespace}
             log |= {"observed_from": str(begin), "observed_until": str(end)}
             yield query_log_id(environment, namespace), Fact(0, "query_log", log, {})
-        case JobRecord(job, at, properties, sets):
+        case Job(job, at, properties, sets):
             properties = {**properties, "job_type": job.job_type, "name": job.name}
             yield job_id(environment, dag_name, job), Fact(at, "job", properties, sets)
-        case AssertionRecord(job, key, target, column, edge, at, properties, sets):
+        case Assertion(job, target, column, key, at, edge, properties, sets):
             identifier = assertion_id(environment, dag_name, job, key)
             properties = {**properties, "job_type": job.job_type, "job_name": job.name}
             yield identifier, Fact(at, "assertion", properties, sets)
-            end = target if column is None else column_id(target, column)
+            end = column_id(target, column) if column else target
             yield EdgeKey(edge, identifier, end, job), _NO_PROPERTIES
-            if column is not None:
+            if column:
                 yield from _named_column(target, column, end)
 
 

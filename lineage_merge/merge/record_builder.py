@@ -16,6 +16,7 @@ from lineage_merge.model.elements import (
     Column,
     Count,
     Dataset,
+    DatasetLabel,
     DatasetName,
     Element,
     Feeds,
@@ -36,27 +37,7 @@ from lineage_merge.model.elements import (
     encode,
     path_of,
 )
-from lineage_merge.model.records import (
-    AliasRecord,
-    AssertionRecord,
-    ColumnRecord,
-    CountRecord,
-    DatasetRecord,
-    FeedsColumnRecord,
-    FeedsRecord,
-    FollowsRecord,
-    InfluencesRecord,
-    JobRecord,
-    JoinedRecord,
-    ObservedLogRecord,
-    OperationRecord,
-    ProblemRecord,
-    Record,
-    ResolvedRecord,
-    RunsRecord,
-    UnreadColumnsRecord,
-    WritesRecord,
-)
+from lineage_merge.model.records import JoinedRecord, Record, ResolvedRecord
 
 
 def _text(text: str) -> str:
@@ -75,12 +56,12 @@ def _storable(text: str) -> str:
     )
 
 
-def _properties(properties: Mapping[str, Scalar]) -> dict[str, str]:
-    texts = {name: _text(str(value)) for name, value in properties.items()}
+def _properties(properties: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    texts: dict[str, Scalar] = {name: _text(str(value)) for name, value in properties.items()}
     # The short name is the end of the full name, without the context that identifies a secret.
     whole = texts.get("qualified_name")
     if whole is not None and "name" in texts and whole != properties["qualified_name"]:
-        texts["name"] = _text(whole.rpartition(".")[2])
+        texts["name"] = _text(str(whole).rpartition(".")[2])
     return texts
 
 
@@ -113,7 +94,7 @@ class Identity(NamedTuple):
 
     name: DatasetName | None
     short_name: str = ""
-    label: str = ""
+    label: DatasetLabel | None = None
     stored_as_files: bool = False
     rule: str = ""
     alias: str = ""
@@ -150,59 +131,45 @@ class RecordBuilder:
                 if identity.rule or not identity.stored_as_files:
                     properties = {name: value for name, value in properties.items() if name != "format"}
                 # A plain number pickles faster.
-                return DatasetRecord(dataset, label, int(authority), _properties(properties), _sets(sets))
+                return Dataset(dataset, int(authority), label, _properties(properties), _sets(sets))
             case Column(ref, name, authority, properties, sets) if (dataset := self._id(ref)) and name:
                 text = _column_text(name)
-                return ColumnRecord(dataset, text, int(authority), _properties(properties), _sets(sets))
+                return Column(dataset, text, int(authority), _properties(properties), _sets(sets))
             case FeedsColumn(job, start, source_column, end, target_column, how, text, assumed) if (
                 ends := self._ends(start, end)
             ):
-                return FeedsColumnRecord(
-                    self._job(job),
-                    ends[0],
-                    _column_text(source_column),
-                    ends[1],
-                    _column_text(target_column),
-                    how,
-                    (_column_text(text),) if text else (),
-                    assumed,
+                columns = _column_text(source_column), _column_text(target_column)
+                text = _column_text(text) if text else ""
+                return FeedsColumn(
+                    self._job(job), ends[0], columns[0], ends[1], columns[1], how, text, assumed
                 )
-            case Influences(job, start, source_column, end, how) if ends := self._ends(start, end):
-                return InfluencesRecord(self._job(job), ends[0], _column_text(source_column), ends[1], how)
-            case ObservedLog(namespace, begin, end):
-                return ObservedLogRecord(_text(namespace), begin, end)
+            case Influences(job, start, source_column, end, how, assumed) if ends := self._ends(start, end):
+                return Influences(self._job(job), ends[0], _column_text(source_column), ends[1], how, assumed)
+            case ObservedLog():
+                return element._replace(namespace=_text(element.namespace))
             case Operation(job, key, properties):
-                return OperationRecord(self._job(job), _text(key), _properties(properties))
+                return Operation(self._job(job), _text(key), _properties(properties))
             case Follows(job, operation, consumed):
-                return FollowsRecord(self._job(job), _text(operation), _text(consumed))
+                return Follows(self._job(job), _text(operation), _text(consumed))
             case Feeds(job, start, end, properties, sets) if ends := self._ends(start, end):
-                return FeedsRecord(self._job(job), *ends, _properties(properties), _sets(sets))
+                return Feeds(self._job(job), *ends, _properties(properties), _sets(sets))
             case Writes(job, ref) if target := self._id(ref):
-                return WritesRecord(self._job(job), target)
+                return Writes(self._job(job), target)
             case Alias():
                 return self._alias(element)
             case Job(key, at, properties, sets):
-                return JobRecord(self._job(key), at, _properties(properties), _sets(sets))
+                return Job(self._job(key), at, _properties(properties), _sets(sets))
             case Assertion(job, ref, name, key, at, edge, properties, sets) if target := self._id(ref):
-                column = _column_text(name) if name else None
-                return AssertionRecord(
-                    self._job(job),
-                    _text(key),
-                    target,
-                    column,
-                    edge,
-                    at,
-                    _properties(properties),
-                    _sets(sets),
+                texts = _column_text(name) if name else "", _text(key)
+                return Assertion(
+                    self._job(job), target, *texts, at, edge, _properties(properties), _sets(sets)
                 )
-            case Count(items, number):
-                return CountRecord(items, number)
-            case SuccessfulRuns(key, number):
-                return RunsRecord(self._job(key), number)
-            case UnreadColumns(key):
-                return UnreadColumnsRecord(self._job(key))
+            case Count():
+                return element
+            case SuccessfulRuns() | UnreadColumns():
+                return element._replace(job=self._job(element.job))
             case Problem(kind, document, field, message):
-                return ProblemRecord(Problem(kind, _text(document), _text(field), _text(message)))
+                return Problem(kind, _text(document), _text(field), _text(message))
         return None
 
     def _ends(self, source: Reference, target: Reference) -> tuple[str, str] | None:
@@ -210,21 +177,17 @@ class RecordBuilder:
         start, end = self._id(source), self._id(target)
         return (start, end) if start and end else None
 
-    def _alias(self, alias: Alias) -> AliasRecord | None:
+    def _alias(self, alias: Alias[Reference]) -> Alias[str] | None:
         alias_id = self._id(alias.ref)
         # An assumed dataset exists only if the alias is resolved to it.
         assumption = self._resolve(alias.of) if alias.assumed else None
         dataset = self._id(alias.of) if assumption is None else self._id_of(assumption)
         if not alias_id or not dataset or alias_id == dataset:
             return None
-        return AliasRecord(
-            alias_id,
-            dataset,
-            int(Authority.READER if alias.assumed else Authority.CATALOG),
-            _storable(alias.rule),
-            _text(f"{'|'.join(self._identities[alias.ref].name or ())} ({alias.rule})"),
-            _properties(_properties_of_name(assumption)) if assumption else {},
-        )
+        text = _text(f"{'|'.join(self._identities[alias.ref].name or ())} ({alias.rule})")
+        properties = _properties(_properties_of_name(assumption)) if assumption else {}
+        rule, of_dataset = _storable(alias.rule), tuple(properties.items())
+        return Alias(alias_id, dataset, rule, alias.assumed, text, of_dataset)
 
     def _job(self, job: JobKey) -> JobKey:
         # One object per job: a batch of records is pickled with one copy of it.
@@ -251,7 +214,7 @@ class RecordBuilder:
         """Yield the properties of a dataset's name, the rule that found it, and its problem."""
         if identity.problem:
             reference = f"{redact(ref.namespace)}|{redact(ref.name)}" if ref.namespace else ref.name
-            yield ProblemRecord(Problem("not-joined", _text(reference), "", _text(identity.problem)))
+            yield Problem("not-joined", _text(reference), "", _text(identity.problem))
         dataset = self._ids[ref]
         if dataset is None:
             return
@@ -260,13 +223,8 @@ class RecordBuilder:
             sets["resolved_names"] = [
                 "|".join(map(encode, (replaced.rule, *replaced.name))) for replaced in identity.replaced
             ]
-        yield DatasetRecord(
-            dataset,
-            identity.label,
-            int(Authority.PLATFORM),
-            _properties(_properties_of_name(identity)),
-            _sets(sets),
-        )
+        properties = _properties(_properties_of_name(identity))
+        yield Dataset(dataset, int(Authority.PLATFORM), identity.label, properties, _sets(sets))
         if identity.rule:
             yield JoinedRecord(dataset, _storable(identity.rule))
         for replaced in identity.replaced:

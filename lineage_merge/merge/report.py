@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.redaction import redact
@@ -165,7 +165,7 @@ class Report:
                 {**miss._asdict(), "evidence": list(miss.evidence)} for miss in self.dismissed_near_misses
             ],
             "unmet": list(self.unmet),
-            "problems": [asdict(problem) for problem in self.problems],
+            "problems": [problem.as_json() for problem in self.problems],
         }
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import partial
 from heapq import nsmallest
 from typing import Any, NamedTuple, cast
@@ -15,19 +15,11 @@ from lineage_merge.merge.dataset_uses import Uses, together, uses_of
 from lineage_merge.merge.expectations import unmet
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.near_misses.collection import NearMisses, near_misses
-from lineage_merge.merge.property_rows import is_edge
+from lineage_merge.merge.property_rows import DATASET_FIELDS, is_edge
 from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, JoinedBy, Report
 from lineage_merge.merge.source_completeness import why_not_retired
-from lineage_merge.model.elements import DBT_NAMESPACE, Problem, ProblemKind
-from lineage_merge.model.records import (
-    AliasRecord,
-    CountRecord,
-    ElementRecord,
-    JoinedRecord,
-    ProblemRecord,
-    Record,
-    YieldRecord,
-)
+from lineage_merge.model.elements import DBT_NAMESPACE, Alias, Count, Problem, ProblemKind
+from lineage_merge.model.records import JoinedRecord, Record, YieldRecord
 from lineage_merge.sources import registry
 
 # Rule of datasets that several job types name identically.
@@ -126,20 +118,20 @@ def assign_source(records: Rows[Record], key: str) -> Rows[Record]:
 def _reported_by(key: str, records: Iterable[Record]) -> Iterator[Record]:
     elements = 0
     for record in records:
-        elements += isinstance(record, ElementRecord | AliasRecord)
-        yield record._replace(source=key) if isinstance(record, ProblemRecord) else record
+        elements += type(record) in DATASET_FIELDS or isinstance(record, Alias)
+        yield record._replace(source=key) if isinstance(record, Problem) else record
     if elements:
         yield YieldRecord(key, elements)
 
 
 def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> Iterator[ReportFact]:
     match record:
-        case ProblemRecord(problem, source):
+        case Problem():
             # Several workers may report the same problem: it counts once.
-            yield _problem(source or MERGE, problem)
+            yield _problem(record)
         case JoinedRecord(dataset, rule):
             yield _joined(rule, canonical_ids.value.get(dataset, dataset))
-        case CountRecord(items, number):
+        case Count(items, number):
             yield ("read", items), number
         case YieldRecord(source, elements):
             yield ("yield", source), elements
@@ -159,15 +151,16 @@ def _of_aliases(aliases: Aliases) -> Iterator[ReportFact]:
             yield _joined(aliases.rules[source], candidates[0])
         else:
             what = f"could mean {len(candidates)} datasets: {', '.join(candidates[:5])}"
-            yield _problem(MERGE, Problem("not-joined", source, "", what))
+            yield _problem(Problem("not-joined", source, "", what))
 
 
 def _joined(rule: str, dataset: str) -> ReportFact:
     return ("dataset", dataset), Uses(rules=frozenset((rule,)))
 
 
-def _problem(source: str, problem: Problem) -> tuple[_Key, int]:
-    return ("problem", source, *astuple(problem)), 0
+def _problem(problem: Problem) -> ReportFact:
+    kind, document, field, message, source = problem
+    return ("problem", source or MERGE, kind, document, field, message), 0
 
 
 def _add(one: int | Uses, other: int | Uses) -> int | Uses:

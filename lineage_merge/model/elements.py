@@ -3,17 +3,17 @@
 The interface between sources and merge: translators yield only these types (`Element`), and the merge reads
 only these types. They depend on neither Spark nor Gremlin.
 
-Translators do not resolve dataset names: they yield a `Reference` to the raw name, and the merge resolves
-it (`lineage_merge.merge.dataset_resolver`) and returns records
-(`lineage_merge.model.records`). So rules that need the raw text, such as the one for Redshift's temporary
-directories, have it.
+Translators do not resolve dataset names: they yield a `Reference` to the raw name, and workers replace it by
+the dataset's id (`lineage_merge.merge.dataset_resolver`), which makes the element a record (`Record`). So
+rules that need the raw text, such as the one for Redshift's temporary directories, have it.
+
+Elements are named tuples, which pickle fast: millions of them pass between processes.
 """
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 DatasetLabel = Literal[
     "file",
@@ -56,6 +56,10 @@ class Reference(NamedTuple):
     application: str = ""
 
 
+# How an element names a dataset: a reference, or the id that it is resolved to.
+Ref = TypeVar("Ref", bound=Reference | str, covariant=True)
+
+
 class JobKey(NamedTuple):
     """A job's type (`spark`, `dbt`) and its name, unique within a DAG."""
 
@@ -76,30 +80,31 @@ class Authority(IntEnum):
     BUILDER = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """Properties of a dataset from one source. `label` is None if the source does not know it."""
+class Dataset(NamedTuple, Generic[Ref]):
+    """Properties of a dataset from one source.
 
-    ref: Reference
-    authority: Authority
+    `authority`: an `Authority`. `label` is None if the source does not know it.
+    """
+
+    ref: Ref
+    authority: int
     label: DatasetLabel | None = None
-    properties: Mapping[str, Scalar] = field(default_factory=dict)
-    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    properties: Mapping[str, Scalar] = {}
+    sets: Mapping[str, Sequence[str]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple, Generic[Ref]):
     """Properties of a column from one source: `data_type`, `position` (from 0), `description`; sets: `tags`.
 
     `name` may be a `field_path`. Names compare case-insensitively; the graph has the spelling with the
     highest authority.
     """
 
-    ref: Reference
+    ref: Ref
     name: str
-    authority: Authority
-    properties: Mapping[str, Scalar] = field(default_factory=dict)
-    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    authority: int
+    properties: Mapping[str, Scalar] = {}
+    sets: Mapping[str, Sequence[str]] = {}
 
 
 def column_properties(
@@ -111,18 +116,16 @@ def column_properties(
     return known if position is None else {**known, "position": position}
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """A named process that moves data. `at`: ms since 1970; the newest counts."""
 
     key: JobKey
     at: int = 0
-    properties: Mapping[str, Scalar] = field(default_factory=dict)
-    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    properties: Mapping[str, Scalar] = {}
+    sets: Mapping[str, Sequence[str]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Assertion:
+class Assertion(NamedTuple, Generic[Ref]):
     """A check of a dataset, or of a `column` of it, that `job` makes: a dbt test, source freshness.
 
     `key` is unique within the job, "" if the job makes no other check. `edge`: the assertion `checks` the
@@ -130,28 +133,30 @@ class Assertion:
     """
 
     job: JobKey
-    target: Reference
+    target: Ref
     column: str = ""
     key: str = ""
     at: int = 0
     edge: Literal["checks", "references"] = "checks"
-    properties: Mapping[str, Scalar] = field(default_factory=dict)
-    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    properties: Mapping[str, Scalar] = {}
+    sets: Mapping[str, Sequence[str]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Feeds:
-    """Data flows from `source` to `target`, moved by `job`."""
+class Feeds(NamedTuple, Generic[Ref]):
+    """Data flows from `source` to `target`, moved by `job`.
+
+    `is_run_local`: the run that reads the source had written it before.
+    """
 
     job: JobKey
-    source: Reference
-    target: Reference
-    properties: Mapping[str, Scalar] = field(default_factory=dict)
-    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    source: Ref
+    target: Ref
+    properties: Mapping[str, Scalar] = {}
+    sets: Mapping[str, Sequence[str]] = {}
+    is_run_local: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FeedsColumn:
+class FeedsColumn(NamedTuple, Generic[Ref]):
     """The value of a column depends, directly or indirectly, on a column of another dataset.
 
     Both columns may be fields (`field_path`). `transformations` are names of
@@ -160,31 +165,31 @@ class FeedsColumn:
     """
 
     job: JobKey
-    source: Reference
+    source: Ref
     source_column: str
-    target: Reference
+    target: Ref
     target_column: str
-    transformations: tuple[str, ...]
+    transformations: Sequence[str]
     expression: str = ""
     assumed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Influences:
+class Influences(NamedTuple, Generic[Ref]):
     """A column, or a field (`field_path`), determines the rows of a dataset.
 
     `transformations` are names of `lineage_merge.column_lineage.transformations.InfluenceKind`.
+    `assumed`: the name of the column is.
     """
 
     job: JobKey
-    source: Reference
+    source: Ref
     source_column: str
-    target: Reference
-    transformations: tuple[str, ...]
+    target: Ref
+    transformations: Sequence[str]
+    assumed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedLog:
+class ObservedLog(NamedTuple):
     """The time for which the statements of a warehouse were read: ms since 1970.
 
     The reads of datasets of its `namespace` were counted.
@@ -195,17 +200,15 @@ class ObservedLog:
     observed_until: int
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """An operation of a job, from Spline. `key` is unique within the job and the same in every run."""
 
     job: JobKey
     key: str
-    properties: Mapping[str, Scalar] = field(default_factory=dict)
+    properties: Mapping[str, Scalar] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Follows:
+class Follows(NamedTuple):
     """An operation consumes the output of another operation of the same job."""
 
     job: JobKey
@@ -213,25 +216,26 @@ class Follows:
     consumed: str
 
 
-@dataclass(frozen=True, slots=True)
-class Writes:
+class Writes(NamedTuple, Generic[Ref]):
     """The job writes the dataset."""
 
     job: JobKey
-    target: Reference
+    target: Ref
 
 
-@dataclass(frozen=True, slots=True)
-class Alias:
+class Alias(NamedTuple, Generic[Ref]):
     """`ref` and `of` are one dataset, whose name is that of `of`; `rule` names the evidence.
 
-    An `assumed` alias yields to any other alias of `ref`.
+    An `assumed` alias yields to any other alias of `ref`. Of ids, `text` is what the vertex says about the
+    alias, and `properties` describe a dataset that no other element may describe.
     """
 
-    ref: Reference
-    of: Reference
+    ref: Ref
+    of: Ref
     rule: str
     assumed: bool = False
+    text: str = ""
+    properties: tuple[tuple[str, Scalar], ...] = ()
 
 
 ProblemKind = Literal[
@@ -239,8 +243,7 @@ ProblemKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """A finding for the report.
 
     `rejected`: an invalid document, not read. `skipped`: a valid document without lineage. `not-joined`: a
@@ -248,51 +251,54 @@ class Problem:
     job (`field`) wrote, and its later runs did not report. `no-columns`: column lineage is unavailable,
     dataset lineage is complete. `no-producer`: a table that dbt reads and no job writes. `no-consumer`: a
     table that a job writes and no job reads. `notice`: the result is complete, but a fallback was used.
-    `document` is the location (collection and key, file, or dataset), `field` the path in it.
+    `document` is the location (collection and key, file, or dataset), `field` the path in it, `source` the
+    key of the source that found it, set where all sources are read.
     """
 
     kind: ProblemKind
     document: str
     field: str
     message: str
+    source: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """Return a JSON object for scripts."""
+        return {"kind": self.kind, "document": self.document, "field": self.field, "message": self.message}
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(NamedTuple):
     """The number of items that a source read (`what`: "execution plans"), summed up in the report."""
 
     what: str
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class SuccessfulRuns:
+class SuccessfulRuns(NamedTuple):
     """The number of successful runs of a job that a source read."""
 
     job: JobKey
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadColumns:
+class UnreadColumns(NamedTuple):
     """A job whose column lineage this merge cannot know: what the graph has of it is not retired."""
 
     job: JobKey
 
 
 Element = (
-    Dataset
-    | Column
+    Dataset[Reference]
+    | Column[Reference]
     | Job
-    | Assertion
+    | Assertion[Reference]
     | ObservedLog
     | Operation
-    | Feeds
-    | FeedsColumn
-    | Influences
+    | Feeds[Reference]
+    | FeedsColumn[Reference]
+    | Influences[Reference]
     | Follows
-    | Writes
-    | Alias
+    | Writes[Reference]
+    | Alias[Reference]
     | Problem
     | Count
     | SuccessfulRuns

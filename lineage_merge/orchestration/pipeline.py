@@ -27,10 +27,7 @@ from lineage_merge.infra.spark_errors import own_errors
 from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import in_step, running, step
 from lineage_merge.load.graph_access import Graph, check, update
-from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.load.load_plan import MergeOutput
-from lineage_merge.load.neptune_bulk import bulk_load
-from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.result import LoadResult
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.alias_resolution import IdentityRow, identities
@@ -47,7 +44,7 @@ from lineage_merge.model.errors import (
     SourceError,
     SourceMissing,
 )
-from lineage_merge.model.records import ProblemRecord, Record
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.read_sources import (
     configured_sources,
     input_bytes,
@@ -59,6 +56,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lineage_merge.graph_format.stored_files import Format
+    from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 
 # Maximum size of rows, as text, that are loaded into the embedded graph without Spark.
 _EMBEDDED_MB = 1024
@@ -352,8 +350,12 @@ def load_graph(
     return loaded
 
 
-def _bulk_loader(config: Config, target: Graph) -> BulkLoad | None:
-    return None if isinstance(target, GraphFolder) else bulk_load.configured(config.gremlin, target)
+def _bulk_loader(config: Config, target: Graph) -> "BulkLoad | None":
+    if isinstance(target, GraphFolder):
+        return None
+    from lineage_merge.load.neptune_bulk import bulk_load
+
+    return bulk_load.configured(config.gremlin, target)
 
 
 def _owner_of(built: Built, config: Config) -> tuple[str, str]:
@@ -394,6 +396,8 @@ def graph_of(config: Config, graph_file: Path | None = None) -> Graph:
     """
     if config.gremlin.endpoint == EMBEDDED:
         return GraphFolder(graph_file or default_graph_file())
+    from lineage_merge.load.gremlin import configured_endpoint
+
     return configured_endpoint.endpoint(config.gremlin)
 
 
@@ -414,5 +418,5 @@ def _stop_at_rejected(records: Rows[Record]) -> None:
 
 
 def _list_rejected(record: Record) -> Iterator[Problem]:
-    if isinstance(record, ProblemRecord) and record.problem.kind == "rejected":
-        yield record.problem
+    if isinstance(record, Problem) and record.kind == "rejected":
+        yield record

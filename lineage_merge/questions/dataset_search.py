@@ -20,9 +20,9 @@ from lineage_merge.graph_format.elements import (
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import column_of, dataset_of, dot_path
 from lineage_merge.model.errors import QueryError
-from lineage_merge.questions.backends.case_variants import case_variants
 from lineage_merge.questions.backends.in_memory import contains_text
 from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Time, row_of
+from lineage_merge.questions.graph import case_variants
 from lineage_merge.questions.listing import SEARCH, JobsQuestion, VertexRow, VerticesResult
 from lineage_merge.questions.question import (
     LIMIT,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from lineage_merge.graph_format.comparison import Action
 from lineage_merge.graph_format.elements import JOB, Edge, Subgraph, subgraph
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import dataset_of
@@ -15,7 +16,6 @@ from lineage_merge.questions.question import DatasetName, MomentText, Parameter,
 from lineage_merge.questions.result import NoGraphResult, Renderables
 from lineage_merge.questions.scoped_graph import ScopedGraph
 from lineage_merge.questions.traversal.lineage_changes import (
-    Action,
     Change,
     Difference,
     Kind,

@@ -109,3 +109,11 @@ class LineageGraph(Protocol):
         self, environment: str | None = None, dag: str | None = None, labels: Sequence[str] | None = None
     ) -> Iterator[Vertex | Edge]:
         """Yield vertices, then edges, with these labels. None: `elements.VERTEX_LABELS` and `EDGE_LABELS`."""
+
+
+def case_variants(text: str) -> tuple[str, ...]:
+    """Return the text as given, lowercase, uppercase and capitalized, without duplicates.
+
+    Gremlin's text predicates are case-sensitive, and Neptune has no others.
+    """
+    return tuple(dict.fromkeys((text, text.lower(), text.upper(), text.capitalize())))

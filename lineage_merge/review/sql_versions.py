@@ -107,7 +107,7 @@ class SqlTexts:
                 if isinstance(element, Problem):
                     # Only the file's name: `path_of` adds the folder.
                     key = at, element.document.removeprefix("/")
-                    element = replace(element, document=folders.path_of(key))
+                    element = element._replace(document=folders.path_of(key))
                 elements.append(element)
         names = folders.names
         merged = join.merge_locally(names.records(elements), names.environment, folders.dag_name)

@@ -18,7 +18,7 @@ from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.model.elements import Element, Problem, Reference
 from lineage_merge.model.errors import CaptureError
-from lineage_merge.model.records import ProblemRecord, Record
+from lineage_merge.model.records import Record
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.expressions import ExpressionTexts
 from lineage_merge.sources.spline.documents import Plan
@@ -75,7 +75,7 @@ class Captured:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Return what the plan does not contain, such as the sources of an RDD."""
-        return tuple(record.problem for record in self.records() if isinstance(record, ProblemRecord))
+        return tuple(record for record in self.records() if isinstance(record, Problem))
 
     def columns(self) -> Origins:
         """Return how each written column is computed, down to sources and constants."""
@@ -127,7 +127,8 @@ class Captured:
             raise CaptureError(f"no target: set target= to the dataset that will be written, before {before}")
 
     def _list_references(self) -> list[Reference]:
-        return [element.target for element in self._elements if hasattr(element, "target")]
+        targets = (getattr(element, "target", None) for element in self._elements)
+        return [target for target in targets if isinstance(target, Reference)]
 
     # Output formats.
 

@@ -1,7 +1,7 @@
 """The document of a write: what Spline's agent would send for an analyzed plan. Nothing is run."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 from lineage_merge import naming
@@ -52,7 +52,7 @@ class WriteDocument:
         for element in translate(self.plan):
             if isinstance(element, Problem):
                 own = f"executionPlan/{self.document['id']}"
-                yield replace(element, document=element.document.replace(own, self.document_name))
+                yield element._replace(document=element.document.replace(own, self.document_name))
             else:
                 yield _referring(element, self.tables)
         if self.table and self.is_view:
@@ -120,13 +120,11 @@ def _rename(document: Document, columns: tuple[str, ...]) -> None:
 def _referring(element: Element, tables: Mapping[str, Reference]) -> Element:
     """Return the element with tables in place of their addresses."""
     changed: Any = {
-        field.name: tables[value.name]
-        for field in fields(element)
-        if isinstance(value := getattr(element, field.name), Reference)
-        and not value.namespace
-        and value.name in tables
+        name: tables[value.name]
+        for name, value in element._asdict().items()
+        if isinstance(value, Reference) and not value.namespace and value.name in tables
     }
-    return replace(element, **changed)
+    return element._replace(**changed)
 
 
 def number_names(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

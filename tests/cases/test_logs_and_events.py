@@ -11,13 +11,8 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.records import (
-    DatasetRecord,
-    FeedsColumnRecord,
-    FeedsRecord,
-    InfluencesRecord,
-    Record,
-)
+from lineage_merge.model.elements import Dataset, Feeds, FeedsColumn, Influences
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from lineage_merge.sources.query_log.reader import read_query_log
@@ -97,19 +92,17 @@ def test_a_public_case_has_its_answer(number: str) -> None:
     records = read(case)
     feeds = {
         f"{short(each.source)}>{short(each.target)}{'!' if 'column_lineage' in each.properties else ''}"
-        for each in records_of(FeedsRecord, records)
+        for each in records_of(Feeds, records)
     }
     columns = {
         f"{short(each.source)}.{each.source_column}>{short(each.target)}.{each.target_column}"
-        for each in records_of(FeedsColumnRecord, records)
+        for each in records_of(FeedsColumn, records)
     }
     influences = {
         f"{short(each.source)}.{each.source_column}>{short(each.target)}"
-        for each in records_of(InfluencesRecord, records)
+        for each in records_of(Influences, records)
     }
     answer = ANSWERS[number]
     assert (feeds, columns, influences) == tuple(set(text.split()) for text in answer[:3])
     assert sorted(problem[0] for problem in problems_of(records)) == sorted(answer.problems)
-    assert not any(
-        "QUERY" in each.dataset or "COMPLEX" in each.dataset for each in records_of(DatasetRecord, records)
-    )
+    assert not any("QUERY" in each.ref or "COMPLEX" in each.ref for each in records_of(Dataset, records))

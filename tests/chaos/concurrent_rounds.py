@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.update import update
+from lineage_merge.load.server.update import update
 from lineage_merge.model.errors import LineageMergeError
 from tests.chaos.commands import InvariantViolated
 from tests.chaos.draw import Round

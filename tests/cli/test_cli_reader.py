@@ -4,7 +4,7 @@ import json
 
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
-from lineage_merge.load import merge_run
+from lineage_merge.load.gremlin import running_load
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.result import LoadResult
 from tests.command_line import in_process
@@ -14,8 +14,8 @@ WHOSE = ("--dag", "daily", "--environment", "dev")
 
 
 def test_a_report_is_read_from_the_reader(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
-    begun = merge_run.begin(Endpoint(gremlin_url), "dev", "daily", {})
-    merge_run.end(begun, LoadResult(3, 0, 0, 0.0), None, None)
+    begun = running_load.begin(Endpoint(gremlin_url), "dev", "daily", {})
+    running_load.end(begun, LoadResult(3, 0, 0, 0.0), None, None)
     reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": gremlin_url}
     outcome = in_process("report", *WHOSE, "--gremlin-endpoint", UNREACHABLE, "--json", **reader)
     assert outcome.code == 0, outcome.err

@@ -17,8 +17,8 @@ from lineage_merge.infra import aws
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load.gremlin import configured_endpoint
 from lineage_merge.merge.dataset_resolver import from_config
+from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import ConfigError, LineageMergeError
-from lineage_merge.model.records import ProblemRecord
 from lineage_merge.orchestration import preflight
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import registry
@@ -324,9 +324,8 @@ def messages(file: Path) -> tuple[int, list[str]]:
 
 def _problems(found: list[Any]) -> Iterator[str]:
     for record in found:
-        if isinstance(record, ProblemRecord):
-            problem = record.problem
-            yield ": ".join(part for part in (problem.document, problem.field, problem.message) if part)
+        if isinstance(record, Problem):
+            yield ": ".join(part for part in (record.document, record.field, record.message) if part)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

@@ -10,7 +10,6 @@ import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple
 from functools import cache
 from types import FrameType
 from typing import Any, TypeVar
@@ -18,7 +17,7 @@ from typing import Any, TypeVar
 import pytest
 
 from lineage_merge.model.elements import Problem
-from lineage_merge.model.records import ProblemRecord, Record
+from lineage_merge.model.records import Record
 from lineage_merge.sources.spline.document_rows import PlanOutput, TranslatedPlan
 from tests import drawing
 from tests.fuzz.mutation import SECRET
@@ -185,11 +184,9 @@ def assert_records(records: Iterable[Record]) -> list[Record]:
     """The records, each of which fits; a problem among them is named."""
     found = list(records)
     for record in found:
-        if isinstance(record, ProblemRecord):
-            assert_named(record.problem)
-            assert_plain(astuple(record.problem))
-        else:
-            assert_plain(record)
+        if isinstance(record, Problem):
+            assert_named(record)
+        assert_plain(record)
     return found
 
 

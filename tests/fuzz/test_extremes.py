@@ -14,7 +14,6 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Feeds, Problem
 from lineage_merge.model.errors import ConfigError, DocumentError, IntermediateError
-from lineage_merge.model.records import FeedsRecord
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.sources.dbt.catalog import read_catalog
@@ -250,7 +249,7 @@ def test_an_agents_plan_in_circles_ends(tmp_path: Path) -> None:
         key = ("", message.plan)
         rows: list[tuple[PlanKey, object]] = [(key, joined.plan), (key, SelectedPlan("app", 1, 1))]
         [translated] = _translate(context("agent"), key, rows, unrecorded=())
-    assert records_of(FeedsRecord, translated.records)
+    assert records_of(Feeds, translated.records)
 
 
 def test_a_manifest_of_200_mb_is_read_in_little_memory(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import gzip
 import json
 import random
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -108,7 +107,7 @@ def _without_position(found: Read) -> Read:
             return found._replace(position=0, location="")
         case AgentEvent():
             return found._replace(location="")
-    return replace(found, document="")
+    return found._replace(document="")
 
 
 def _translated(found: list[Read]) -> None:

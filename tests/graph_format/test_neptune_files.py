@@ -22,7 +22,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.writer import load
+from lineage_merge.load.gremlin.writer import load
 from lineage_merge.model.errors import IntermediateError, SourceDenied, SourceMissing
 from tests.graph_reading import whole
 from tests.hostile_rows import rows

@@ -42,7 +42,7 @@ from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load import merge_run
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.stages import write_changes
+from lineage_merge.load.server import write_changes
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.alias_resolution import identities
 from lineage_merge.merge.join import job_runs

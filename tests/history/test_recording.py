@@ -18,12 +18,12 @@ from lineage_merge.history.moments import parse_moment
 from lineage_merge.history.recording import Recorder, kind_of, new_name, record_removal
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load import merge_run
+from lineage_merge.load.gremlin import running_load
 from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.remove_dag import remove
 from lineage_merge.load.merge_run import LastLoad
-from lineage_merge.load.remove_dag import Pipeline, remove
-from lineage_merge.load.result import Effect
-from lineage_merge.load.update import update
+from lineage_merge.load.result import Effect, Pipeline
+from lineage_merge.load.server.update import update
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import HistoryError
@@ -123,7 +123,7 @@ def test_a_load_after_one_that_was_not_recorded_stores_everything(loads: Loads) 
 
 def test_a_load_after_a_killed_one_stores_everything(loads: Loads) -> None:
     loads.load(first())
-    merge_run.begin(loads.endpoint, *DAILY, {})  # its token stays
+    running_load.begin(loads.endpoint, *DAILY, {})  # its token stays
     record = loads.load(first())
     assert record.kind == "full"
     assert loads.load(first()).kind == "unchanged"
@@ -232,7 +232,7 @@ def test_the_picture_of_each_merge_is_the_graph_of_then_in_random_histories(load
             unrecorded.add(dag)
             continue
         if kind == "killed":
-            merge_run.begin(loads.endpoint, "dev", dag, {})  # its token stays
+            running_load.begin(loads.endpoint, "dev", dag, {})  # its token stays
         record = loads.load(made)
         unrecorded.discard(dag)
         if not unrecorded:  # the history does not have the lineage of such a load

@@ -19,7 +19,7 @@ from lineage_merge.load.gremlin.signing import Iam
 from lineage_merge.load.neptune_bulk.api import Api, Loader
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad, configured
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import update
+from lineage_merge.load.server.update import update
 from lineage_merge.model.errors import BulkLoadFailed, ConfigError, RetireRefused
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION

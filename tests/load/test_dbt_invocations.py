@@ -12,9 +12,9 @@ from gremlin_python.process.traversal import Cardinality
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.remove_dag import Pipeline, remove
-from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import update
+from lineage_merge.load.gremlin.remove_dag import remove
+from lineage_merge.load.result import LoadResult, Pipeline
+from lineage_merge.load.server.update import update
 from lineage_merge.merge.report import Report
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from tests.dbt_shop import DATA, TABLES, TESTS, graph

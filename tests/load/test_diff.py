@@ -3,7 +3,7 @@
 import pytest
 
 from lineage_merge.load.diff import edge_change, node_change
-from lineage_merge.load.stored_elements import StoredVertex
+from lineage_merge.load.graph_state import StoredVertex
 
 OF_JOB = {"job_type": "spark", "job_name": "j"}
 

@@ -7,14 +7,14 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 from gremlin_python.process.traversal import Merge, T
 
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.load.diff import Compared, created_at
-from lineage_merge.load.element_rows import row_to_write, stored_edge_values, stored_vertex_values
+from lineage_merge.load.diff import Change, created_at
+from lineage_merge.load.element_rows import edge_values, node_values, row_to_write
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import send
 from lineage_merge.load.gremlin.upserts import Upsert, edge_upsert, vertex_upserts
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import update
+from lineage_merge.load.server.update import update
 from tests.made_merges import Made, dataset
 
 NODE = {"id": "dev|wh|a", "label": "table", "environment": "dev", "dag_name": "daily", "name": "a"}
@@ -64,9 +64,9 @@ def test_each_element_has_the_time_of_its_first_load(gremlin: GraphTraversalSour
 
 
 def test_only_new_elements_get_the_time() -> None:
-    assert created_at(Compared("new", NODE), 5) == 5
+    assert created_at(Change("new", NODE), 5) == 5
     for change in ("changed", "label"):
-        assert created_at(Compared(change, NODE), 5) is None
+        assert created_at(Change(change, NODE), 5) is None
     assert row_to_write(NODE, ("id",), (), None) == {"id": NODE["id"]}
 
 
@@ -111,5 +111,5 @@ def test_a_new_job_has_the_values_of_its_newest_run_in_any_order(
 
 
 def test_the_time_is_not_compared() -> None:
-    assert stored_vertex_values({"name": ["a"], "first_seen": [5]}) == {"name": "a"}
-    assert stored_edge_values({"job_name": "j", "first_seen": 5}) == {"job_name": "j"}
+    assert node_values({"name": "a", "first_seen": 5}) == {"name": "a"}
+    assert edge_values({"job_name": "j", "first_seen": 5}) == {"job_name": "j"}

@@ -1,10 +1,11 @@
 """Loads into an embedded graph: as into a server, atomically, and one after the other."""
 
-import json
 import multiprocessing
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,16 +22,14 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load import graph_access
 from lineage_merge.load.graph_access import Graph
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.merge_run import run_id
-from lineage_merge.load.remove_dag import Pipeline
-from lineage_merge.load.result import LoadResult
+from lineage_merge.load.result import LoadResult, Pipeline
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.errors import EmbeddedError, GraphRejected, IntermediateError, RetireRefused
 from tests.graph_reading import whole
 from tests.load import changing_pipeline
 from tests.load.engines import on_both_engines
 from tests.made_merges import ALL, Made, dataset
-from tests.snapshots import whole_folder, write_graph
+from tests.snapshots import whole_folder
 
 # What differs between two loads, or between a server and a folder.
 _OF_RUNS = ("last_merged_at", "requests", "elements_read", "state", "load_token", "touched")
@@ -112,6 +111,17 @@ def rows_of(rows: Any) -> dict[str, Any]:
     }
 
 
+def test_a_load_into_a_folder_imports_no_client() -> None:
+    """It takes a third of a second."""
+    program = """
+import sys
+import lineage_merge.orchestration.pipeline
+print([name for name in ("gremlin_python", "aiohttp", "boto3") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"
+
+
 @on_both_engines
 def test_engines_load_the_same_graph(engine: Engine, tmp_path: Path) -> None:
     graph, local = GraphFolder(tmp_path / "graph"), GraphFolder(tmp_path / "local")
@@ -161,31 +171,6 @@ def test_a_merge_that_retires_too_much_writes_nothing(tmp_path: Path) -> None:
     made = Made("daily").job("spark", "load_daily", {"new": ["a"]}, 2).ran("load_daily", 9)
     made.feeds_column(("spark", "load_daily"), ("a", "c"), ("new", "c"))
     refused(tmp_path, RetireRefused, "every edge of spark load_daily", made)
-
-
-def test_what_another_client_wrote_stays(tmp_path: Path) -> None:
-    """An earlier version saved what clients of its server wrote, and the state of loads into it."""
-    own = {"environment": "dev", "dag_name": "daily"}
-    others = {"own": [{"@type": "g:Int32", "@value": 5}], "description": ["one", "two"]}
-    pairs = [
-        each for name, values in others.items() for each in (name, {"@type": "g:List", "@value": values})
-    ]
-    nodes: list[dict[str, Any]] = [
-        {"id": dataset("a"), "label": "table", "name": "a", **own}
-        | {"other_properties": json.dumps({"@type": "g:Map", "@value": pairs})},
-        {"id": run_id("dev", "daily"), "label": "merge_run", "name": "daily", **own}
-        | {"state": "{}", "load_token": "killed", "touched": ["load killed"], "last_merged_at": 1},
-        {"id": "dev|daily|merge_state|0", "label": "merge_state", "name": "daily", "state": "x"},
-    ]
-    graph = GraphFolder(write_graph(tmp_path / "graph", nodes))
-    load(graph, shared("daily", description="of the merge"))
-    rows = {row["id"]: row for row in graph.read().vertices.to_pylist()}
-    found = whole_folder(graph.path)[0][dataset("a")][1]
-    assert (found["own"], found["description"]) == ([5], ["of the merge"])
-    assert "dev|daily|merge_state|0" not in rows
-    run = rows[run_id("dev", "daily")]
-    assert (run["state"], run["load_token"], run["touched"]) == (None, None, None)
-    assert run["last_merged_at"] > 1
 
 
 def test_a_crash_in_a_load_leaves_the_graph_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

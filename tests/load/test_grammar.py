@@ -7,20 +7,21 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.infra.traversal_source import vertices_at
-from lineage_merge.load import (
-    graph_state,
+from lineage_merge.load import result
+from lineage_merge.load.gremlin import (
+    element_reads,
     label_replacement,
-    merge_run,
     merge_state,
     remove_dag,
+    running_load,
+    upserts,
     vertex_merge,
 )
-from lineage_merge.load.graph_state import VertexSnapshot, edges_at
-from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
+from lineage_merge.load.gremlin.element_reads import VertexSnapshot, edges_at
 from lineage_merge.load.gremlin.upserts import EdgeUpsert
 from lineage_merge.load.neptune_bulk import bulk_load
-from lineage_merge.load.prune import plan
+from lineage_merge.load.server import write_changes
 from lineage_merge.load.shard_digests import RunState
 from tests.gremlin_text import passes_the_grammar
 
@@ -34,9 +35,9 @@ SNAPSHOT = VertexSnapshot(
     (EdgeUpsert("e0", "feeds", "dev|wh|it's", "dev|wh|$b", (("dag_name", "d"), ("sequence", 3))),),
     1,
 )
-STARTED_LOAD = merge_run.StartedLoad("token", RunState(), "{}")
-DAG = remove_dag.Pipeline("dev", "d")
-JOB = remove_dag.Pipeline("dev", "d", "j")
+STARTED_LOAD = running_load.StartedLoad("token", RunState(), "{}")
+DAG = result.Pipeline("dev", "d")
+JOB = result.Pipeline("dev", "d", "j")
 NODE = {"label": "job", "environment": "dev", "dag_name": "d", "name": "j", "last_run_at": 7, "tags": ["x"]}
 EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment": "dev", "dag_name": "d"}
 
@@ -44,38 +45,38 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
 @pytest.mark.parametrize(
     "build",
     [
-        lambda g: graph_state.vertex_counts(g, "dev", "d"),
-        lambda g: graph_state.tagged_ids(g, "dev", "d", "a::b").range_(5, 10),
+        lambda g: element_reads.vertex_counts(g, "dev", "d"),
+        lambda g: element_reads.tagged_ids(g, "dev", "d", "a::b").range_(5, 10),
         lambda g: vertices_at(g, IDS),
-        lambda g: graph_state.built_by_others(g, IDS, "d"),
-        lambda g: graph_state.edges_from(g, IDS, "d"),
-        lambda g: graph_state.alias_counts(g, "dev"),
-        lambda g: graph_state.aliases_of(g, "dev", "table"),
+        lambda g: element_reads.built_by_others(g, IDS, "d"),
+        lambda g: element_reads.edges_from(g, IDS, "d"),
+        lambda g: element_reads.alias_counts(g, "dev"),
+        lambda g: element_reads.aliases_of(g, "dev", "table"),
         lambda g: edges_at(g, IDS[0]),
         lambda g: bulk_load.last_runs(g, IDS),
         lambda g: label_replacement.replace_vertex(g, SNAPSHOT, "table", list(SNAPSHOT.edges)),
         lambda g: label_replacement.drop_edges(g, ["e0"]),
         lambda g: vertex_merge.drop_if_unchanged(g, IDS[0], 3, ["d", "it's"]),
-        lambda g: plan.drop_edges(g, ["e0"], "run", "token"),
-        lambda g: plan.drop_vertices(g, IDS, "run", "token", "d"),
-        lambda g: plan.drop_tags(g, IDS, "run", "token", "d"),
+        lambda g: write_changes.drop_edges(g, ["e0"], "run", "token"),
+        lambda g: write_changes.drop_vertices(g, IDS, "run", "token", "d"),
+        lambda g: write_changes.drop_tags(g, IDS, "run", "token", "d"),
         lambda g: label_replacement.interim_edges(g, IDS),
-        lambda g: graph_state.edges_by_id(g, ["e0"]),
+        lambda g: element_reads.edges_by_id(g, ["e0"]),
         lambda g: merge_state.edge_counts(g, "dev", "d"),
         lambda g: merge_state.stored_ids(g, IDS),
         lambda g: merge_state.state_texts(g, IDS),
         lambda g: merge_state.upsert_shards(g, "dev", "d", dict.fromkeys(IDS, "text")),
         lambda g: merge_state.drop_shards(g, IDS),
         lambda g: merge_state.other_dag_tags(g, IDS, "d"),
-        lambda g: merge_run.set_state(g, "run", "token", "{}"),
-        lambda g: merge_run.drop_state(g, "run", "token"),
-        lambda g: merge_run.replace_state(g, "run", STARTED_LOAD, "{}"),
-        lambda g: merge_run.add_mark(g, ["run"], "dag token"),
-        lambda g: merge_run.drop_marks(g, ["dag token"], "run"),
-        lambda g: merge_run.set_load_token(g, "dev", "d", "token"),
-        lambda g: merge_run.drop_unmerged(g, "run", "token"),
-        lambda g: merge_run.drop_load_token(g, "run", "token"),
-        lambda g: merge_run.set_properties(g, "run", {"report": "{}", "elements_written": 3}),
+        lambda g: running_load.set_state(g, "run", "token", "{}"),
+        lambda g: running_load.drop_state(g, "run", "token"),
+        lambda g: running_load.replace_state(g, "run", STARTED_LOAD, "{}"),
+        lambda g: running_load.add_mark(g, ["run"], "dag token"),
+        lambda g: running_load.drop_marks(g, ["dag token"], "run"),
+        lambda g: running_load.set_load_token(g, "dev", "d", "token"),
+        lambda g: running_load.drop_unmerged(g, "run", "token"),
+        lambda g: running_load.drop_load_token(g, "run", "token"),
+        lambda g: running_load.set_properties(g, "run", {"report": "{}", "elements_written": 3}),
         lambda g: remove_dag.edges_of(g, JOB).limit(5),
         lambda g: remove_dag.vertices_of(g, DAG),
         lambda g: remove_dag.own_vertices_of(g, JOB),

@@ -24,7 +24,7 @@ from lineage_merge.load.gremlin import signing
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.gremlin.signing import SERVICE, Iam
-from lineage_merge.load.writer import load
+from lineage_merge.load.gremlin.writer import load
 from lineage_merge.model.errors import GraphDenied, GraphUnreachable
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import Fault, NeptuneProxy, neptune_proxy

@@ -12,9 +12,9 @@ from gremlin_python.process.traversal import Cardinality
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint, connect
-from lineage_merge.load.remove_dag import Pipeline, remove
-from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import update
+from lineage_merge.load.gremlin.remove_dag import remove
+from lineage_merge.load.result import LoadResult, Pipeline
+from lineage_merge.load.server.update import update
 from tests import drawing
 from tests.graph_reading import whole
 from tests.load.engines import on_both_engines

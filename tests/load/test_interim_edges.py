@@ -3,9 +3,9 @@
 import pytest
 
 from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.load.graph_state import INTERIM
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.stored_elements import INTERIM
-from lineage_merge.load.update import update
+from lineage_merge.load.server.update import update
 from tests.load.changing_pipeline import after, before, graph, restore
 from tests.made_merges import Made, dataset
 

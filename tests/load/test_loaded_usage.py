@@ -7,7 +7,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.update import update
+from lineage_merge.load.server.update import update
 from lineage_merge.model.elements import query_log_id
 from tests.graph_reading import whole
 from tests.load.engines import on_both_engines

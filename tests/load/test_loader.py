@@ -12,7 +12,7 @@ from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint, connect
 from lineage_merge.load.gremlin.executor import send
 from lineage_merge.load.gremlin.upserts import Upsert
-from lineage_merge.load.writer import load, writers
+from lineage_merge.load.gremlin.writer import load, writers
 from lineage_merge.model.errors import GraphRejected, GraphUnreachable, IntermediateError
 from tests.graph_reading import whole
 from tests.load.engines import on_both_engines

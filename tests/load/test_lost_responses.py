@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from lineage_merge.load import merge_run, remove_dag, vertex_merge
-from lineage_merge.load.gremlin import executor, upserts
+from lineage_merge.load import merge_run, result
+from lineage_merge.load.gremlin import executor, remove_dag, running_load, upserts, vertex_merge
 from lineage_merge.load.gremlin.connection import Endpoint, connect
 from lineage_merge.load.gremlin.executor import send
+from lineage_merge.load.gremlin.label_replacement import replace_labels
 from lineage_merge.load.gremlin.upserts import EdgeUpsert, Upsert, VertexUpsert
-from lineage_merge.load.label_replacement import replace_labels
 from lineage_merge.load.result import LoadResult
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import Fault, neptune_proxy
@@ -106,7 +106,7 @@ def test_a_pipeline_is_removed_completely(
 ) -> None:
     for module in (remove_dag, executor):  # so that a batch whose answers are lost is not the last
         monkeypatch.setattr(module, "IDS_PER_REQUEST", 1)
-    remove_dag.remove(losing, remove_dag.Pipeline("dev", "d"))
+    remove_dag.remove(losing, result.Pipeline("dev", "d"))
     with connect(direct) as g:
         vertices, edges = whole(g)
     assert {key: properties["dag_name"] for key, (_, properties) in vertices.items()} == {
@@ -118,14 +118,14 @@ def test_a_pipeline_is_removed_completely(
 
 
 def test_a_completed_load_leaves_no_token(direct: Endpoint, losing: Endpoint) -> None:
-    begun = merge_run.begin(losing, "dev", "d", merge_run.read_run(losing, "dev", "d"))
-    merge_run.end(begun, LoadResult(1, 0, 0, 0.0, retired_nodes=2), None, None)
+    begun = running_load.begin(losing, "dev", "d", running_load.read_run(losing, "dev", "d"))
+    running_load.end(begun, LoadResult(1, 0, 0, 0.0, retired_nodes=2), None, None)
     with connect(direct) as g:
         properties = g.V(merge_run.run_id("dev", "d")).value_map().next()
     assert (properties["elements_written"], properties["elements_retired"]) == ([1], [2])
     assert "load_token" not in properties
     assert "touched" not in properties
-    again = merge_run.begin(losing, "dev", "new", {})
-    merge_run.abort(again)
+    again = running_load.begin(losing, "dev", "new", {})
+    running_load.abort(again)
     with connect(direct) as g:
         assert not g.V(merge_run.run_id("dev", "new")).has_next()

@@ -10,7 +10,7 @@ import pytest
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.signing import SERVICE, Iam
-from lineage_merge.load.update import update
+from lineage_merge.load.server.update import update
 from lineage_merge.model.errors import GraphDenied, GraphUnsupported
 from tests.load.changing_pipeline import after, before, graph, restore
 from tests.load.engines import on_both_engines

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from lineage_merge.load.diff import node_change
+from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.load.gremlin.upserts import vertex_upserts
-from lineage_merge.load.stored_elements import StoredVertex
 
 KEYS = {
     "id": "dev|d|dbt|model.p.m",

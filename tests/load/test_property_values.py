@@ -21,7 +21,7 @@ EDGE = {"id": "e", "label": "feeds", "from": "a", "to": "b", "environment": "dev
     ],
 )
 def test_an_unchanged_node_has_equal_values(known: dict[str, Any], stored: dict[str, Any]) -> None:
-    assert element_rows.node_values(NODE | known) == element_rows.stored_vertex_values(
+    assert element_rows.node_values(NODE | known) == element_rows.vertex_values(
         {"dag_name": ["d", "other"], "environment": ["dev"], **stored}
     )
 
@@ -37,15 +37,9 @@ def test_an_unchanged_node_has_equal_values(known: dict[str, Any], stored: dict[
     ],
 )
 def test_a_changed_node_has_other_values(stored: dict[str, Any]) -> None:
-    assert element_rows.node_values(NODE | {"name": "x"}) != element_rows.stored_vertex_values(
+    assert element_rows.node_values(NODE | {"name": "x"}) != element_rows.vertex_values(
         {"dag_name": ["d"], "environment": ["dev"], **stored}
     )
-
-
-def test_an_unchanged_edge_has_equal_values() -> None:
-    known = {"job_type": "dbt", "job_name": HARD, "sequence": 3}
-    stored = {"sequence": 3, "dag_name": "d", "job_name": HARD, "environment": "dev", "job_type": "dbt"}
-    assert element_rows.edge_values(EDGE | known) == element_rows.stored_edge_values(stored)
 
 
 def test_all_known_values_are_written_with_sorted_sets() -> None:

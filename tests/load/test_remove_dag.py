@@ -7,8 +7,9 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.remove_dag import Pipeline, Removed, remove
-from lineage_merge.load.update import update
+from lineage_merge.load.gremlin.remove_dag import remove
+from lineage_merge.load.result import Pipeline, Removed
+from lineage_merge.load.server.update import update
 from tests.graph_reading import whole
 from tests.made_merges import Made, dataset
 

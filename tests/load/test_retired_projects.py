@@ -6,10 +6,9 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.load import diff
-from lineage_merge.load.graph_state import GraphState
+from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex
 from lineage_merge.load.load_plan import Comparison, Deletions, count_differences
 from lineage_merge.load.prune.plan import plan_deletions
-from lineage_merge.load.stored_elements import StoredEdge, StoredVertex
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
 from tests.made_merges import Made, dataset

@@ -12,15 +12,14 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load import label_replacement
 from lineage_merge.load.diff import node_change
-from lineage_merge.load.graph_state import take_snapshot
-from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.gremlin import label_replacement, upserts
 from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.element_reads import take_snapshot
 from lineage_merge.load.gremlin.executor import open_executor, send
-from lineage_merge.load.label_replacement import replace_labels
-from lineage_merge.load.stored_elements import StoredVertex
-from lineage_merge.load.update import update
+from lineage_merge.load.gremlin.label_replacement import replace_labels
+from lineage_merge.load.server.update import update
 from lineage_merge.questions.backends.gremlin import open_gremlin
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import neptune_proxy

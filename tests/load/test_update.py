@@ -9,7 +9,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import update
+from lineage_merge.load.server.update import update
 from lineage_merge.merge.alias_resolution import OWN
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness
 from lineage_merge.model.elements import JobKey, assertion_id, column_id, field_path

@@ -18,8 +18,8 @@ import yaml
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.prune.plan import delete_stale
-from lineage_merge.load.update import update
+from lineage_merge.load.server.update import update
+from lineage_merge.load.server.write_changes import delete_stale
 from lineage_merge.merge.report import REPORT, Report
 from lineage_merge.model.errors import LineageMergeError
 from tests import drawing
@@ -119,7 +119,7 @@ def test_a_merge_between_any_two_delete_requests_leaves_no_stale_element(
         requests.append(proxy.requests)
 
     with monkeypatch.context() as patch:
-        patch.setattr("lineage_merge.load.stages.write_changes.delete_stale", watched)
+        patch.setattr("lineage_merge.load.server.write_changes.delete_stale", watched)
         update(merges["one"], proxied, "dev", "one", allow_retire=True)
     update(merges["two"], server, "dev", "two", allow_retire=True)
     right = graph(server)
@@ -128,7 +128,7 @@ def test_a_merge_between_any_two_delete_requests_leaves_no_stale_element(
     watches.append(Watch(requests[0] - last, other, arrives=False))
     # The other load also deletes, not through the proxy.
     with monkeypatch.context() as patch:
-        patch.setattr("lineage_merge.load.stages.write_changes.delete_stale", _once(watched))
+        patch.setattr("lineage_merge.load.server.write_changes.delete_stale", _once(watched))
         update(merges["one"], proxied, "dev", "one", allow_retire=True)
     assert "dropped" not in str(right)
     assert graph(server) == right

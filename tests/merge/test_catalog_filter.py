@@ -18,16 +18,7 @@ from lineage_merge.model.elements import (
     Problem,
     Reference,
 )
-from lineage_merge.model.records import (
-    AliasRecord,
-    CatalogEntry,
-    ColumnRecord,
-    CountRecord,
-    DatasetRecord,
-    ProblemRecord,
-    Record,
-    ResolvedRecord,
-)
+from lineage_merge.model.records import CatalogEntry, Record, ResolvedRecord
 from tests.record_reading import records_of
 
 KNOWN = dataset_resolver.DatasetResolver("dev", identity_rules.Rules())
@@ -73,17 +64,17 @@ def test_only_records_of_referenced_entries_count_under_any_name(each_engine: En
     rows = filter_referenced(listed, others).collect()
 
     datasets = ["dev|s3://lake|db/a", "dev|s3://lake|db/b"]
-    assert sorted(row.dataset for row in records_of(AliasRecord, rows)) == datasets
-    assert sorted(row.dataset for row in records_of(ColumnRecord, rows)) == datasets
+    assert sorted(row.of for row in records_of(Alias, rows)) == datasets
+    assert sorted(row.ref for row in records_of(Column, rows)) == datasets
     assert sorted(row.dataset for row in records_of(ResolvedRecord, rows)) == datasets
-    assert {row.dataset for row in records_of(DatasetRecord, rows)} == {*datasets}
-    assert sorted(row.problem.document for row in records_of(ProblemRecord, rows)) == ["a", "b", "catalog"]
+    assert {row.ref for row in records_of(Dataset, rows)} == {*datasets}
+    assert sorted(row.document for row in records_of(Problem, rows)) == ["a", "b", "catalog"]
     assert {type(row) for row in rows} == {
-        AliasRecord,
-        ColumnRecord,
-        CountRecord,
-        DatasetRecord,
-        ProblemRecord,
+        Alias,
+        Column,
+        Count,
+        Dataset,
+        Problem,
         ResolvedRecord,
     }
 
@@ -100,9 +91,7 @@ def test_records_of_two_databases_about_one_path_count_with_their_duplicates(
 
     found = Counter(
         row.properties["name"]
-        for row in records_of(
-            DatasetRecord, filter_referenced(listed.union(listed), used.union(used)).collect()
-        )
+        for row in records_of(Dataset, filter_referenced(listed.union(listed), used.union(used)).collect())
         if row.authority == Authority.CATALOG
     )
 

@@ -1,7 +1,6 @@
 """Collapsed temporary datasets: edges of datasets and columns, and datasets that remain."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,17 +41,19 @@ def at(path: str) -> Reference:
     return Reference("", f"s3://b/{path}")
 
 
-def flow(job: JobKey, source: str, target: str, *operations: str, **properties: int | str) -> Feeds:
+def flow(
+    job: JobKey, source: str, target: str, *operations: str, **properties: int | str
+) -> Feeds[Reference]:
     return Feeds(job, at(source), at(target), properties, {"operations": operations} if operations else {})
 
 
-def column(job: JobKey, source: str, target: str, how: str, expression: str = "") -> FeedsColumn:
+def column(job: JobKey, source: str, target: str, how: str, expression: str = "") -> FeedsColumn[Reference]:
     """From ``path.column`` to ``path.column``."""
     (start, start_column), (end, end_column) = source.rsplit(".", 1), target.rsplit(".", 1)
     return FeedsColumn(job, at(start), start_column, at(end), end_column, (how,), expression)
 
 
-def influences(job: JobKey, source: str, target: str, how: str) -> Influences:
+def influences(job: JobKey, source: str, target: str, how: str) -> Influences[Reference]:
     start, start_column = source.rsplit(".", 1)
     return Influences(job, at(start), start_column, at(target), (how,))
 
@@ -314,8 +315,8 @@ def test_column_lineage_passes_through_temporary_datasets(engine: Engine) -> Non
 
 
 def test_edges_through_an_assumed_column_are_assumed_unless_another_path_is_known(engine: Engine) -> None:
-    def assumed(source: str, target: str) -> FeedsColumn:
-        return replace(column(A, source, target, "IDENTITY"), assumed=True)
+    def assumed(source: str, target: str) -> FeedsColumn[Reference]:
+        return column(A, source, target, "IDENTITY")._replace(assumed=True)
 
     found = collapsed(
         engine,

@@ -3,7 +3,6 @@
 In every name stands `HERE`, which `placed` replaces: so many drawn lists fit one merge.
 """
 
-from dataclasses import fields, replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -117,9 +116,6 @@ def placed(element: Any, here: str) -> Any:
     """An element, or a part of one, with `here` in all its names."""
     if isinstance(element, str):
         return element.replace(HERE, here)
-    if isinstance(element, Reference | JobKey):
+    if hasattr(element, "_fields"):
         return type(element)(*(placed(each, here) for each in element))
-    if isinstance(element, int | tuple | dict) or element is None:
-        return element
-    changed = {each.name: placed(getattr(element, each.name), here) for each in fields(element)}
-    return replace(element, **changed)
+    return element

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lineage_merge.merge.path_contraction import HopLink, components, contract_paths
-from lineage_merge.model.elements import JobKey
-from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord, InfluencesRecord, LinkRecord
+from lineage_merge.model.elements import Feeds, FeedsColumn, Influences, JobKey
+from lineage_merge.model.records import LinkRecord
 from tests.properties.drawn import examples
 from tests.record_reading import records_of
 
@@ -30,17 +30,17 @@ def graphs(draw: st.DrawFn) -> list[LinkRecord]:
     ends = st.tuples(_JOBS, st.sampled_from(_NAMES), st.sampled_from(_NAMES))
     rows: list[LinkRecord] = []
     for job, source, target in draw(st.lists(ends, max_size=14, unique=True)):
-        rows.append(FeedsRecord(job, source, target, sets={"operations": [f"{source}{target}"]}))
+        rows.append(Feeds(job, source, target, sets={"operations": [f"{source}{target}"]}))
         for column, other in draw(st.lists(st.tuples(_COLUMNS, _COLUMNS), max_size=2, unique=True)):
-            rows.append(FeedsColumnRecord(job, source, column, target, other, draw(_TRANSFORMATIONS)))
+            rows.append(FeedsColumn(job, source, column, target, other, draw(_TRANSFORMATIONS)))
         if draw(st.booleans()):
-            rows.append(InfluencesRecord(job, source, draw(_COLUMNS), target, ["FILTER"]))
+            rows.append(Influences(job, source, draw(_COLUMNS), target, ["FILTER"]))
     return rows
 
 
 def hops_of(rows: Iterable[LinkRecord]) -> set[str]:
     """The temporary datasets that lie between others."""
-    flows = [row for row in records_of(FeedsRecord, rows) if row.source != row.target]
+    flows = [row for row in records_of(Feeds, rows) if row.source != row.target]
     return {row.source for row in flows if row.source[0] == "t"} & {row.target for row in flows}
 
 
@@ -80,14 +80,14 @@ def reached(flows: Iterable[tuple[str, str]], hops: set[str]) -> set[tuple[str, 
 
 
 def of_datasets(rows: Iterable[LinkRecord]) -> list[tuple[str, str]]:
-    return [(row.source, row.target) for row in records_of(FeedsRecord, rows)]
+    return [(row.source, row.target) for row in records_of(Feeds, rows)]
 
 
 def of_columns(rows: Iterable[LinkRecord]) -> list[tuple[str, str]]:
     """Flows of columns as if they were datasets of their own."""
     return [
         (f"{row.source}.{row.source_column.lower()}", f"{row.target}.{row.target_column.lower()}")
-        for row in records_of(FeedsColumnRecord, rows)
+        for row in records_of(FeedsColumn, rows)
     ]
 
 
@@ -105,16 +105,16 @@ def test_lasting_datasets_lead_to_just_what_they_led_to(rows: list[LinkRecord]) 
 @examples(120)
 @given(graphs())
 def test_the_job_of_a_folded_flow_is_the_one_that_writes_its_target(rows: list[LinkRecord]) -> None:
-    writers = {(row.job, row.target) for row in records_of(FeedsRecord, rows)}
+    writers = {(row.job, row.target) for row in records_of(Feeds, rows)}
 
-    assert {(row.job, row.target) for row in records_of(FeedsRecord, folded(rows))} <= writers
+    assert {(row.job, row.target) for row in records_of(Feeds, folded(rows))} <= writers
 
 
 @examples(120)
 @given(graphs())
 def test_columns_flow_only_where_datasets_do(rows: list[LinkRecord]) -> None:
     left = folded(rows)
-    flows = {(row.job, row.source, row.target) for row in records_of(FeedsRecord, left)}
+    flows = {(row.job, row.source, row.target) for row in records_of(Feeds, left)}
 
     assert {(row.job, row.source, row.target) for row in left} <= flows
 

@@ -13,7 +13,7 @@ from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.gremlin.upserts import bytecode, edge_upsert, vertex_upserts
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.update import update
+from lineage_merge.load.server.update import update
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.identity_rules import Rules

@@ -4,17 +4,14 @@ import gzip
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from lineage_merge.config import Gremlin
 from lineage_merge.graph_format.elements import VERTEX_LABELS, Edge, Vertex, edge_of_row, vertex_of_row
-from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.model.errors import EmbeddedError, IntermediateError
-from lineage_merge.questions.backends.embedded import read_graph
-from lineage_merge.questions.backends.folder import read_folder
+from lineage_merge.questions.backends.folder import read_folder, read_graph
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.graph import LineageGraph
@@ -206,29 +203,3 @@ def test_a_damaged_embedded_graph_is_reported(tmp_path: Path) -> None:
     (graph / "current" / "nodes" / "part-00000.parquet").write_bytes(b"PAR1")
     with pytest.raises(EmbeddedError, match=r"cannot read the graph .*invalid or incomplete Parquet"):
         read_graph(graph)
-
-
-def test_questions_and_a_server_have_properties_without_a_column(tmp_path: Path) -> None:
-    """An earlier version saved what clients wrote: undeclared properties, several values of a single one."""
-
-    def others(**values: list[Any]) -> str:
-        pairs = [
-            each for name, given in values.items() for each in (name, {"@type": "g:List", "@value": given})
-        ]
-        return json.dumps({"@type": "g:Map", "@value": pairs})
-
-    five = {"@type": "g:Int32", "@value": 5}
-    node = {"id": at("a"), "label": "table", "tags": ["x"]}
-    edge = {"id": "e", "label": "feeds", "from": at("a"), "to": at("a"), "sequence": 2**40}
-    share = {"@type": "g:Double", "@value": 0.5}
-    file = write_graph(
-        tmp_path / "graph",
-        [node | {"other_properties": others(own=[five], name=["a", "b"])}],
-        [edge | {"other_properties": others(share=[share])}],
-    )
-    graph = read_graph(file)
-    found = graph.vertices([at("a")]), graph.edges_from([at("a")], ("feeds",))
-    assert found[0][0].properties["own"] == 5
-    assert [each.properties for each in found[1]] == [{"share": 0.5, "sequence": 2**40}]
-    with EmbeddedServer(file) as server, open_graph(Endpoint(server.url)) as served:
-        assert (served.vertices([at("a")]), served.edges_from([at("a")], ("feeds",))) == found

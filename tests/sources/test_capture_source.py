@@ -9,9 +9,8 @@ import pytest
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.elements import Reference
+from lineage_merge.model.elements import Dataset, Job, Problem, Reference
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.model.records import DatasetRecord, JobRecord, ProblemRecord
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import document_kind
 from lineage_merge.sources.capture.settings import LINES, Capture
@@ -45,11 +44,11 @@ def test_a_view_is_named_by_its_catalog(folder: Path) -> None:
     found = rows_of(CAPTURE.read(LocalEngine(), known, dataset_resolver.from_config(known)))
 
     assert flows_of(found) == {("job", "file|/lake/orders", "spark_catalog|shop.totals")}
-    labels = {(each.dataset, each.label) for each in records_of(DatasetRecord, found) if each.label == "view"}
+    labels = {(each.ref, each.label) for each in records_of(Dataset, found) if each.label == "view"}
     assert labels == {("dev|spark_catalog|shop.totals", "view")}
     assert jobs_of(found)["job"]["last_run_id"] == "jr_0a"
-    assert records_of(ProblemRecord, found) == []
-    assert records_of(JobRecord, found)
+    assert records_of(Problem, found) == []
+    assert records_of(Job, found)
 
 
 def test_applications_are_selected(folder: Path) -> None:

@@ -19,7 +19,7 @@ from lineage_merge.model.elements import (
 )
 
 
-def column_of(ref: Reference, column: ShapeColumn, position: int | None) -> Column:
+def column_of(ref: Reference, column: ShapeColumn, position: int | None) -> Column[Reference]:
     """Return a column that a statement declares."""
     properties = column_properties(column.data_type, column.description, position)
     return Column(ref, column.name, Authority.BUILDER, properties)

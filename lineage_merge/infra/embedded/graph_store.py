@@ -6,9 +6,9 @@
     graph/snapshot-0d9a2f417c3b6e58/nodes/part-00000.parquet
     graph/snapshot-0d9a2f417c3b6e58/edges/part-00000.parquet
 
-The columns are those of the node and edge files of `build`, but for `dag_name` of nodes, which is a set, and
-`other_properties` (`graph_tables`). A load writes another snapshot and then replaces the link, so that a
-crash leaves the old or the new graph. The snapshot before stays until the next load, for those who read it.
+The columns are those of the node and edge files of `build`, but for `dag_name` of nodes, which is a set
+(`graph_tables`). A load writes another snapshot and then replaces the link, so that a crash leaves the old or
+the new graph. The snapshot before stays until the next load, for those who read it.
 Loads take turns: each holds the lock ``graph.lock`` from its comparison to the link.
 """
 

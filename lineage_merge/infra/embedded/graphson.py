@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge.infra.embedded.file_lock import open_private
-from lineage_merge.infra.embedded.graph_tables import OTHER_PROPERTIES, GraphTables
+from lineage_merge.infra.embedded.graph_tables import GraphTables
 
-_KEYS = frozenset({"id", "label", "from", "to", OTHER_PROPERTIES})
+_KEYS = frozenset({"id", "label", "from", "to"})
 
 
 def write_graphson(file: Path, tables: GraphTables) -> None:
@@ -43,10 +43,6 @@ def _properties(row: dict[str, Any]) -> Iterator[tuple[str, list[Any]]]:
         if value is not None and name not in _KEYS:
             values = value if isinstance(value, list) else [value]
             yield name, [_long(each) if isinstance(each, int) else each for each in values]
-    if text := row.get(OTHER_PROPERTIES):
-        members = json.loads(text)["@value"]
-        for name, values in zip(members[::2], members[1::2], strict=True):
-            yield name, values["@value"] if isinstance(values, dict) else values
 
 
 def _long(number: int) -> dict[str, Any]:

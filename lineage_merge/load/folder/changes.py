@@ -1,21 +1,17 @@
-"""Makes the planned changes of a load in a draft of the graph, in the order of `stages.write_changes`."""
+"""Makes the planned changes of a load in a draft of the graph, in the order of `server.write_changes`."""
 
 from collections.abc import Iterable
 from operator import attrgetter
 
-from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, SETS, Row, one_label
-from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, SETS, Row
+from lineage_merge.load.diff import Change, created_at
 from lineage_merge.load.element_rows import job_of, row_to_write
 from lineage_merge.load.folder.draft import (
     Draft,
-    drop_property,
     drop_values,
-    other_properties,
-    set_other_properties,
 )
-from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.load_plan import LoadPlan
-from lineage_merge.load.vertex_merge import NOT_MOVED
+from lineage_merge.load.resolve_names import NOT_MOVED
 from lineage_merge.model.elements import edge_id
 
 _KEYS = ("id", "label", "from", "to")
@@ -38,7 +34,7 @@ def make_changes(plan: LoadPlan, draft: Draft, dag_name: str, now: int) -> None:
         _move(draft, duplicate, canonical)
     for edge in edges:
         row = row_to_write(edge.row, EDGE_KEYS, edge.to_write, created_at(edge, now))
-        draft.upsert_edge(upserts.edge_upsert(row))
+        draft.write_edge(row)
     _clear(draft, nodes, edges)
     for identifier in deletions.edges.collect():
         draft.edges.delete(identifier)
@@ -48,15 +44,14 @@ def make_changes(plan: LoadPlan, draft: Draft, dag_name: str, now: int) -> None:
             drop_values(vertex, removal.property, [removal.value])
 
 
-def _write_node(draft: Draft, node: Compared, now: int) -> None:
+def _write_node(draft: Draft, node: Change, now: int) -> None:
     row = row_to_write(node.row, NODE_KEYS, node.to_write, created_at(node, now))
-    for upsert in upserts.vertex_upserts(row):
-        draft.upsert_vertex(upsert)
-    if node.change == "label" and (vertex := draft.vertices.get(row["id"])):
+    draft.write_vertex(row)
+    if node.kind == "label" and (vertex := draft.vertices.get(row["id"])):
         vertex["label"] = row["label"]
 
 
-def _clear(draft: Draft, nodes: Iterable[Compared], edges: Iterable[Compared]) -> None:
+def _clear(draft: Draft, nodes: Iterable[Change], edges: Iterable[Change]) -> None:
     """Remove properties, and values of properties, that the merge no longer has."""
     for table, elements in ((draft.vertices, nodes), (draft.edges, edges)):
         for element in elements:
@@ -64,7 +59,7 @@ def _clear(draft: Draft, nodes: Iterable[Compared], edges: Iterable[Compared]) -
                 continue
             if row := table.get(element.row["id"]):
                 for name in element.cleared:
-                    drop_property(row, name)
+                    row.pop(name, None)
                 for name, values in element.dropped:
                     drop_values(row, name, values)
 
@@ -108,17 +103,10 @@ def _merge_vertex(draft: Draft, row: Row, identifier: str) -> None:
     """Add to a vertex what only its duplicate has, and the duplicate's values of sets."""
     target = draft.vertices.get(identifier)
     if target is None:
-        target = draft.vertices.add({"id": identifier, "label": one_label(row["label"])})
+        target = draft.vertices.add({"id": identifier, "label": row["label"]})
     omitted = frozenset() if row["label"] == "column" else NOT_MOVED
-    others = other_properties(target)
     for name, value in row.items():
         if name in SETS and value:
             target[name] = [*(target.get(name) or ()), *value]
-        elif name not in (*_KEYS, *omitted) and target.get(name) is None and name not in others:
+        elif name not in (*_KEYS, *omitted) and target.get(name) is None:
             target[name] = value
-    foreign = {
-        name: value
-        for name, value in other_properties(row).items()
-        if name not in omitted and target.get(name) is None
-    }
-    set_other_properties(target, foreign | others)

@@ -1,27 +1,25 @@
 """A graph with changes that are not stored yet: tables, and the rows that changed.
 
-The changes are those that requests make in a Gremlin server (`load.gremlin.upserts`): an element is created
-or matched by its id, a single value is replaced, a value of a set is added.
+The changes are those that requests make in a Gremlin server (`load.gremlin.upserts`).
 """
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lineage_merge.graph_format.arrow import rows_of_table
-from lineage_merge.graph_format.schema import Row
+from lineage_merge.graph_format.schema import EDGE_KEYS, FIRST_SEEN, NODE_KEYS, RUN_LABELS, SETS, Row
 from lineage_merge.infra.embedded.graph_tables import (
-    OTHER_PROPERTIES,
     GraphTables,
     Kind,
     arrow,
     columns,
     table_schema,
 )
-from lineage_merge.load.gremlin.upserts import EdgeUpsert, VertexUpsert
+from lineage_merge.load.element_rows import require_keys
 from lineage_merge.model.errors import GraphRejected
 
 TAGS = "dag_name"
+_KEYS = ("id", "label", "from", "to")
 
 
 class DraftTable:
@@ -105,30 +103,40 @@ class Draft:
         """Return the graph as tables."""
         return GraphTables(self.vertices.table(), self.edges.table())
 
-    def upsert_vertex(self, upsert: VertexUpsert) -> None:
-        """Create or change a vertex."""
-        row = self.vertices.get(upsert.id)
-        if row is None:
-            row = self.vertices.add({"id": upsert.id, "label": upsert.label, **dict(upsert.created)})
-        for name, value in upsert.single:
-            set_value(row, name, value)
-        for name, value in upsert.sets:
-            add_value(row, name, value)
+    def write_vertex(self, row: Row) -> None:
+        """Create or change a vertex: replace single values, add values of sets.
 
-    def upsert_edge(self, upsert: EdgeUpsert) -> None:
-        """Create or change an edge. Raises `GraphRejected` if one of its ends is missing."""
-        row = self.edges.get(upsert.id)
-        if row is None:
-            ends = {"from": upsert.from_id, "to": upsert.to_id}
-            for end in ends.values():
+        Of a row with `first_seen`, which is new to the load, an existing vertex gets only values of sets, a
+        job or assertion all. Raises `IntermediateError` if a key is missing.
+        """
+        require_keys("node", row, NODE_KEYS)
+        stored = self.vertices.get(row["id"])
+        target = stored or self.vertices.add({"id": row["id"], "label": row["label"]})
+        is_kept = stored is not None and FIRST_SEEN in row and row["label"] not in RUN_LABELS
+        for name, value in row.items():
+            if name in SETS:
+                for member in [value] if isinstance(value, str) else value:
+                    add_value(target, name, member)
+            elif name not in _KEYS and not is_kept and (stored is None or name != FIRST_SEEN):
+                target[name] = value
+
+    def write_edge(self, row: Row) -> None:
+        """Create or change an edge; one with `first_seen` is only created if it is missing.
+
+        Raises `GraphRejected` if one of its ends is missing, and `IntermediateError` if a key is.
+        """
+        require_keys("edge", row, EDGE_KEYS)
+        target = self.edges.get(row["id"])
+        if target is None:
+            for end in (row["from"], row["to"]):
                 if end not in self.vertices:
-                    raise GraphRejected(f"{upsert}: the graph has no vertex {end}")
-            row = {"id": upsert.id, "label": upsert.label, **ends, **dict(upsert.created)}
-            self.edges.add(row)
-        elif upsert.only_if_missing:
-            return
-        for name, value in upsert.properties:
-            set_value(row, name, value)
+                    shown = f"edge {row['id']} ({row['from']} -{row['label']}-> {row['to']})"
+                    raise GraphRejected(f"{shown}: the graph has no vertex {end}")
+            self.edges.add(dict(row))
+        elif FIRST_SEEN not in row:
+            for name, value in row.items():
+                if name not in _KEYS:
+                    target[name] = value
 
     def edges_at(self, ids: Iterable[str]) -> list[Row]:
         """Return the edges of vertices, in and out, to read."""
@@ -160,12 +168,6 @@ class Draft:
         return deleted, untagged
 
 
-def set_value(row: Row, name: str, value: Any) -> None:
-    """Replace a single value."""
-    _drop_other(row, name)
-    row[name] = value
-
-
 def add_value(row: Row, name: str, value: str) -> None:
     """Add a value to a set."""
     members = row.get(name)
@@ -182,28 +184,4 @@ def drop_values(row: Row, name: str, values: Iterable[str]) -> None:
     if isinstance(value, list):
         row[name] = [each for each in value if each not in dropped]
     elif value is None or str(value) in dropped:
-        drop_property(row, name)
-
-
-def drop_property(row: Row, name: str) -> None:
-    """Remove a property."""
-    _drop_other(row, name)
-    row.pop(name, None)
-
-
-def other_properties(row: Row) -> dict[str, Any]:
-    """Return the properties for which there is no column, as GraphSON."""
-    text = row.get(OTHER_PROPERTIES)
-    members = json.loads(text)["@value"] if text else []
-    return dict(zip(members[::2], members[1::2], strict=True))
-
-
-def set_other_properties(row: Row, values: dict[str, Any]) -> None:
-    """Replace the properties for which there is no column."""
-    members = [each for pair in values.items() for each in pair]
-    row[OTHER_PROPERTIES] = json.dumps({"@type": "g:Map", "@value": members}) if members else None
-
-
-def _drop_other(row: Row, name: str) -> None:
-    if row.get(OTHER_PROPERTIES):
-        set_other_properties(row, {key: each for key, each in other_properties(row).items() if key != name})
+        row.pop(name, None)

@@ -7,8 +7,7 @@ from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.embedded.graph_store import GraphFolder
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.load.folder.draft import TAGS, Draft
-from lineage_merge.load.folder.update import drop_state
-from lineage_merge.load.remove_dag import Pipeline, Removed
+from lineage_merge.load.result import Pipeline, Removed
 from lineage_merge.model.elements import dataset_of
 
 
@@ -29,7 +28,6 @@ def remove(
 
 
 def _remove_dag(draft: Draft, pipeline: Pipeline) -> Removed:
-    drop_state(draft, pipeline.environment, pipeline.dag_name)
     edges = _edges_of(draft, pipeline)
     _delete(draft, edges)
     return Removed(

@@ -1,17 +1,22 @@
 """What an embedded graph stores of a DAG: to compare with a merge, and as rows of its history."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from lineage_merge.graph_format.arrow import rows_of_table
-from lineage_merge.graph_format.elements import with_other_properties
-from lineage_merge.graph_format.schema import RUN_LABELS, Row, one_label
+from lineage_merge.graph_format.schema import RUN_LABELS, Row
 from lineage_merge.infra.embedded.graph_tables import GraphTables, arrow
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.load.element_rows import stored_edge_values, stored_first_seen, stored_vertex_values
-from lineage_merge.load.graph_state import LOADER_LABELS, AliasOf, GraphState, Picture
-from lineage_merge.load.stored_elements import StoredEdge, StoredVertex
+from lineage_merge.load.element_rows import edge_values, node_values
+from lineage_merge.load.graph_state import (
+    LOADER_LABELS,
+    AliasOf,
+    GraphState,
+    Picture,
+    StoredEdge,
+    StoredVertex,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +31,7 @@ class FolderState:
         """Return the vertices of `ids` and of the DAG, and the edges of the DAG that start at them."""
         vertices = self._stored_vertices(frozenset(ids.collect()))
         starts = arrow().array([vertex.id for vertex in vertices], arrow().string())
-        edges = [_stored_edge(row) for row in _rows(self._edges_from(starts))]
+        edges = [_stored_edge(row) for row in rows_of_table(self._edges_from(starts))]
         return GraphState(ids.engine.rows(vertices).cache(), ids.engine.rows(edges).cache())
 
     def read_aliases(self, engine: Engine) -> Rows[AliasOf]:
@@ -38,21 +43,20 @@ class FolderState:
         )
         rows = rows_of_table(vertices.filter(wanted).select(["id", "label", "aliases"]))
         return engine.rows(
-            AliasOf(row["id"], one_label(row["label"]), alias) for row in rows for alias in row["aliases"]
+            AliasOf(row["id"], row["label"], alias) for row in rows for alias in row["aliases"]
         )
 
     def picture(self, engine: Engine) -> Picture:
-        """Return all elements of the DAG, as `load.graph_state.read_picture`."""
+        """Return all elements of the DAG, as `gremlin.element_reads.read_picture`."""
         vertices = self._select_tagged()
         edges = self._edges_from(vertices["id"].combine_chunks())
-        nodes = list(self._node_rows(vertices))
-        return Picture(engine.rows(nodes), engine.rows(list(map(self._edge_row, _rows(edges)))))
+        return Picture(engine.rows(self._node_rows(vertices)), engine.rows(rows_of_table(edges)))
 
     def runs(self, engine: Engine) -> Rows[Row]:
         """Return the vertices of the DAG with properties of their newest run."""
         vertices = self._select_tagged()
         of_runs = arrow().compute.is_in(vertices["label"], arrow().array(sorted(RUN_LABELS)))
-        return engine.rows(list(self._node_rows(vertices.filter(of_runs))))
+        return engine.rows(self._node_rows(vertices.filter(of_runs)))
 
     def _select_tagged(self) -> Any:
         return self.tables.vertices.filter(self._has_tag())
@@ -75,7 +79,7 @@ class FolderState:
     def _stored_vertices(self, ids: frozenset[str]) -> list[StoredVertex]:
         pa, vertices = arrow(), self.tables.vertices
         wanted = pa.compute.is_in(vertices["id"], pa.array(list(ids), pa.string()))
-        rows = list(_rows(vertices.filter(pa.compute.or_(wanted, self._has_tag()))))
+        rows = list(rows_of_table(vertices.filter(pa.compute.or_(wanted, self._has_tag()))))
         built: frozenset[str] = frozenset()
         if any(tag != self.dag_name for row in rows for tag in row.get("dag_name", ())):
             built = self._built_by_others()
@@ -87,7 +91,7 @@ class FolderState:
         return StoredVertex(
             row["id"],
             row["label"],
-            stored_vertex_values(_value_map(row)),
+            node_values(row),
             self.dag_name in tags,
             others,
             bool(others) and row["id"] in built,
@@ -103,37 +107,13 @@ class FolderState:
         return frozenset(built.to_pylist()) | frozenset(columns.to_pylist())
 
     def _node_rows(self, vertices: Any) -> Iterator[Row]:
-        for row in _rows(vertices):
+        for row in rows_of_table(vertices):
             if row["label"] not in LOADER_LABELS:
-                keys = {"id": row["id"], "label": one_label(row["label"]), "dag_name": self.dag_name}
-                values = _value_map(row)
-                yield keys | stored_vertex_values(values) | stored_first_seen(values)
-
-    def _edge_row(self, row: Row) -> Row:
-        keys = {name: row[name] for name in ("id", "label", "from", "to")}
-        values = _edge_values(row)
-        return {**keys, "dag_name": self.dag_name, **stored_edge_values(values), **stored_first_seen(values)}
-
-
-def _rows(table: Any) -> Iterable[Row]:
-    return map(with_other_properties, rows_of_table(table))
-
-
-def _value_map(row: Row) -> dict[str, list[Any]]:
-    return {
-        name: value if isinstance(value, list) else [value]
-        for name, value in row.items()
-        if name not in ("id", "label")
-    }
-
-
-def _edge_values(row: Row) -> Row:
-    return {name: value for name, value in row.items() if name not in ("id", "label", "from", "to")}
+                yield {**row, "dag_name": self.dag_name}
 
 
 def _stored_edge(row: Row) -> StoredEdge:
-    properties = stored_edge_values(_edge_values(row))
-    return StoredEdge(row["id"], row["label"], row["from"], row["to"], properties, interim=False)
+    return StoredEdge(row["id"], row["label"], row["from"], row["to"], edge_values(row), interim=False)
 
 
 def _equals(column: Any, text: str) -> Any:

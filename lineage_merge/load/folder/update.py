@@ -12,20 +12,16 @@ from lineage_merge.infra.embedded.graph_store import GraphFolder
 from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
-from lineage_merge.load import merge_run, merge_state
+from lineage_merge.load import merge_run
 from lineage_merge.load.folder.changes import make_changes
-from lineage_merge.load.folder.draft import Draft, drop_property
+from lineage_merge.load.folder.draft import Draft
 from lineage_merge.load.folder.state import FolderState
-from lineage_merge.load.gremlin.upserts import VertexUpsert
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LastLoad
+from lineage_merge.load.plan_changes import describe_changes, plan_in_full
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.stages.plan_changes import describe_changes, plan_in_full
 from lineage_merge.merge.report import Report
 from lineage_merge.model.errors import RetireRefused
-
-# What loads into a server leave on their `merge_run` vertex, for the next one.
-_OF_LOADS = ("state", "load_token", "touched")
 
 
 def update(
@@ -71,23 +67,11 @@ def update(
 def _record_run(
     draft: Draft, environment: str, dag_name: str, result: LoadResult, report: Report | None
 ) -> None:
-    """Store the facts about a merge on its vertex, and drop what a load into a server left."""
+    """Store the facts about a merge on its vertex."""
     run = merge_run.run_id(environment, dag_name)
-    values = {"name": dag_name, "environment": environment}
-    values |= merge_run.run_values(result, report, requests=0, elements_read=result.elements_read)
-    draft.upsert_vertex(VertexUpsert(run, merge_run.LABEL, tuple(values.items()), (("dag_name", dag_name),)))
-    if vertex := draft.vertices.get(run):
-        for name in _OF_LOADS:
-            drop_property(vertex, name)
-    drop_state(draft, environment, dag_name)
-
-
-def drop_state(draft: Draft, environment: str, dag_name: str) -> None:
-    """Delete what earlier versions stored for the next load of a DAG."""
-    prefix = merge_state.shard_id(environment, dag_name, 0).removesuffix("0")
-    for row in list(draft.vertices.rows_with(("label",), (merge_state.LABEL,))):
-        if row["id"].startswith(prefix):
-            draft.vertices.delete(row["id"])
+    keys = {"id": run, "label": merge_run.LABEL, "environment": environment, "dag_name": dag_name}
+    values = merge_run.run_values(result, report, requests=0, elements_read=result.elements_read)
+    draft.write_vertex({**keys, "name": dag_name, **values})
 
 
 def read_last_load(folder: GraphFolder, environment: str, dag_name: str) -> LastLoad:

@@ -1,1 +1,1 @@
-"""Gremlin client: connections, retries, upserts and reads."""
+"""Gremlin client: connections, retries, reads, upserts, and the state of loads."""

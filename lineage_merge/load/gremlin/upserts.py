@@ -23,7 +23,7 @@ from lineage_merge.graph_format.schema import (
     RUN_LABELS,
     Property,
 )
-from lineage_merge.model.errors import IntermediateError
+from lineage_merge.load.element_rows import require_keys
 from lineage_merge.model.times import latest_credible
 
 # Neptune counts a label, and each property, as a record. A record takes one step and an element one more, so
@@ -154,13 +154,6 @@ def _typed(declared: Property, value: Any) -> Any:
     return long(value) if declared.type == "long" else value
 
 
-def _require(kind: str, row: Mapping[str, Any], keys: Iterable[str]) -> None:
-    if all(map(row.get, keys)):
-        return
-    missing = next(key for key in keys if not row.get(key))
-    raise IntermediateError(f"{kind} {row.get('id') or 'without id'}: {missing} is missing")
-
-
 def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
     """Yield the upserts of a node row (`graph_format.schema.node_ddl`): one, or several for huge sets.
 
@@ -170,7 +163,7 @@ def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
 
     Raises IntermediateError if the id, label, environment or DAG name is missing.
     """
-    _require("node", row, NODE_KEYS)
+    require_keys("node", row, NODE_KEYS)
     single: list[tuple[str, Any]] = []
     members: list[tuple[str, Any]] = [("dag_name", row["dag_name"])]
     for name, value in row.items():
@@ -204,7 +197,7 @@ def edge_upsert(row: Mapping[str, Any]) -> EdgeUpsert:
 
     Raises IntermediateError if the id, label, an end, environment or DAG name is missing.
     """
-    _require("edge", row, EDGE_KEYS)
+    require_keys("edge", row, EDGE_KEYS)
     properties = tuple(
         (name, _typed(declared, value))
         for name, value in row.items()

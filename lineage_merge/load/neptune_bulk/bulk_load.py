@@ -42,13 +42,13 @@ from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, RUN_LABELS, 
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import delete_folder, list_files
-from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.load.diff import Change, created_at
 from lineage_merge.load.element_rows import row_to_write
 from lineage_merge.load.gremlin.configured_endpoint import region_of
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import by_request, open_executor
+from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.gremlin.signing import region_of_chain
-from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk import loader_jobs
 from lineage_merge.load.neptune_bulk.api import Loader
 from lineage_merge.load.neptune_bulk.loader_jobs import LoadFolder
@@ -135,7 +135,7 @@ class Parts:
     last: Rows[Row]
 
 
-def parts(nodes: Rows[Compared], edges: Rows[Compared], canonical: frozenset[str], now: int) -> Parts:
+def parts(nodes: Rows[Change], edges: Rows[Change], canonical: frozenset[str], now: int) -> Parts:
     """Divide the elements to write.
 
     `canonical`: ids of vertices that duplicates are moved to. `now`: `first_seen` of new elements.
@@ -150,14 +150,14 @@ def parts(nodes: Rows[Compared], edges: Rows[Compared], canonical: frozenset[str
     )
 
 
-def _vertex_row(canonical: Shared[frozenset[str]], now: int, node: Compared) -> tuple[bool, Row]:
+def _vertex_row(canonical: Shared[frozenset[str]], now: int, node: Change) -> tuple[bool, Row]:
     """Return whether a vertex is written over Gremlin, and what to write of it."""
     row = node.row
-    if node.change == "changed" and node.old_label:
+    if node.kind == "changed" and node.old_label:
         # The loader adds the label of a row to the labels of the vertex.
         row = {**row, "label": node.old_label}
     # Another merge may have changed the label since the comparison.
-    by_request = row.get("id") in canonical.value or node.change == "label" or row.get("label") in RUN_LABELS
+    by_request = row.get("id") in canonical.value or node.kind == "label" or row.get("label") in RUN_LABELS
     to_write = row_to_write(row, NODE_KEYS, node.to_write, created_at(node, now))
     return by_request or not is_unambiguous(_csv_values(to_write, VERTEX_FIELDS)), to_write
 
@@ -169,7 +169,7 @@ def _csv_values(row: Row, fields: Iterable[str]) -> tuple[Any, ...]:
 def load(
     bulk: BulkLoad,
     target: LoadTarget,
-    nodes: Rows[Compared],
+    nodes: Rows[Change],
     parts: Parts,
     counts: tuple[int, int],
     on_progress: ProgressCallback,
@@ -206,7 +206,7 @@ def load(
         on_progress(f"files of the bulk load not deleted: {error.message}")
 
 
-def _reject_if_outdated(nodes: Rows[Compared], endpoint: Endpoint) -> None:
+def _reject_if_outdated(nodes: Rows[Change], endpoint: Endpoint) -> None:
     """Raise GraphRejected if another merge has written a later run of a job since the comparison.
 
     An upsert would preserve the later values; the loader would overwrite them.
@@ -223,9 +223,9 @@ class _JobRun(NamedTuple):
     at: int
 
 
-def _run_of_job(node: Compared) -> Iterable[_JobRun]:
+def _run_of_job(node: Change) -> Iterable[_JobRun]:
     row = node.row
-    if row.get("label") not in RUN_LABELS or node.change in ("stored_is_newer", "unmatched"):
+    if row.get("label") not in RUN_LABELS or node.kind in ("stored_is_newer", "unmatched"):
         return ()
     name = "described_at" if row.get("described_at") is not None else "last_run_at"
     return () if row.get(name) is None else (_JobRun(row["id"], name, row[name]),)

@@ -7,5 +7,5 @@ write determines its inputs. A job that did not run keeps its lineage, and so do
 did not read.
 
 `stale` decides what a merge may delete at all: edges per job, and per dataset its columns and vertices that
-are no longer needed; `plan` refuses likely mistakes, and deletes.
+are no longer needed; `plan` refuses likely mistakes.
 """

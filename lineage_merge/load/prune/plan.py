@@ -1,4 +1,4 @@
-"""Plans all deletions of a load, refuses likely mistakes, and deletes."""
+"""Plans all deletions of a load, and refuses likely mistakes."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -6,15 +6,10 @@ from heapq import nsmallest
 from operator import add, attrgetter, itemgetter
 from typing import Any, TypeVar
 
-from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
-from gremlin_python.process.traversal import Cardinality, P
-
-from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES, Row
+from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.diff import Compared
+from lineage_merge.load.diff import Change
 from lineage_merge.load.element_rows import job_of
-from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.load_plan import Comparison, Deletions, MergeOutput
 from lineage_merge.load.prune.stale import (
     PruneScope,
@@ -95,7 +90,7 @@ def _sort_key(row: Row) -> tuple[Any, ...]:
 _Signature = tuple[str, str, str, str]
 
 
-def _count_renamed_edges(deleted: Rows[Row], edges: Rows[Compared], replaced: frozenset[str]) -> int:
+def _count_renamed_edges(deleted: Rows[Row], edges: Rows[Change], replaced: frozenset[str]) -> int:
     """Count the deleted edges that the merge has between the same ends, for another job of that type."""
     shared = deleted.engine.share(replaced)
     rows: Rows[tuple[_Signature, bool]] = deleted.flat_map(partial(_deleted_signature, shared))
@@ -113,8 +108,8 @@ def _deleted_signature(replaced: Shared[frozenset[str]], row: Row) -> Iterable[t
     return ((_signature(row), True),) if is_lost else ()
 
 
-def _merge_signature(edge: Compared) -> Iterable[tuple[_Signature, bool]]:
-    is_of_job = edge.change != "unmatched" and edge.row.get("job_name") is not None
+def _merge_signature(edge: Change) -> Iterable[tuple[_Signature, bool]]:
+    is_of_job = edge.kind != "unmatched" and edge.row.get("job_name") is not None
     return ((_signature(edge.row), False),) if is_of_job and "job_type" in edge.row else ()
 
 
@@ -152,61 +147,3 @@ T = TypeVar("T")
 def first_rows(rows: Rows[T], number: int, key: Callable[[T], Any]) -> list[T]:
     """Return the rows with the smallest keys, in their order."""
     return nsmallest(number, rows.map_partitions(lambda rows: nsmallest(number, rows, key)).collect(), key)
-
-
-def delete_stale(deletions: Deletions, endpoint: Endpoint, run: str, token: str, dag_name: str) -> None:
-    """Drop the edges, then the tags of vertices that are still needed, then the unneeded vertices.
-
-    Only has an effect while `token` is on the `run` vertex (`load.merge_run`): a merge of the same DAG that
-    has started since makes its own comparison.
-    """
-
-    # In one partition: every request writes to the run's vertex, so concurrent ones would conflict.
-    edge_builders = [partial(drop_edges, run=run, token=token)]
-    # A vertex keeps its last tag until it is dropped. Otherwise a load that is killed, or that runs
-    # concurrently with another DAG's, could leave a vertex without a tag, which no load would find again.
-    # The second `drop_tags` is for vertices that another DAG has started to use in between.
-    vertex_builders = [
-        partial(builder, run=run, token=token, dag_name=dag_name)
-        for builder in (drop_tags, drop_vertices, drop_tags)
-    ]
-    for number, ids, builders in (
-        (deletions.edge_count, deletions.edges, edge_builders),
-        (deletions.vertex_count, deletions.vertices, vertex_builders),
-    ):
-        if number:
-            ids.repartition(1).map_partitions(partial(_send_all, endpoint, builders)).collect()
-
-
-def _send_all(endpoint: Endpoint, builders: list[Any], ids: Iterable[str]) -> Iterable[int]:
-    elements = list(ids)
-    with open_executor(endpoint) as execute:
-        for build in builders:
-            execute.in_batches(build, elements)
-    return ()
-
-
-def _if_token_matches(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
-    """Continue only if the token is unchanged; writing it again makes concurrent requests conflict."""
-    return g.V(run).has("load_token", token).property(Cardinality.single, "load_token", token)
-
-
-def drop_edges(g: GraphTraversalSource, ids: list[str], run: str, token: str) -> GraphTraversal:
-    """Drop edges."""
-    return _if_token_matches(g, run, token).E(*ids).drop()
-
-
-def drop_vertices(
-    g: GraphTraversalSource, ids: list[str], run: str, token: str, dag_name: str
-) -> GraphTraversal:
-    """Drop the vertices that have no edges and no tags of other DAGs now."""
-    others = __.values("dag_name").is_(P.neq(dag_name))
-    return _if_token_matches(g, run, token).V(*ids).not_(others).not_(__.both_e()).drop()
-
-
-def drop_tags(g: GraphTraversalSource, ids: list[str], run: str, token: str, dag_name: str) -> GraphTraversal:
-    """Drop the DAG's tag of vertices that are still needed but have no edges of the DAG now."""
-    touched = __.both_e(*EDGE_LABEL_NAMES).has("dag_name", dag_name)
-    needed = __.or_(__.values("dag_name").is_(P.neq(dag_name)), __.both_e())
-    untagged = _if_token_matches(g, run, token).V(*ids).not_(touched).where(needed)
-    return untagged.properties("dag_name").has_value(dag_name).drop()

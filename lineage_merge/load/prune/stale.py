@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple
 from lineage_merge.graph_format.schema import RUN_LABELS, Row
 from lineage_merge.infra.batches import gather
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.diff import Compared
+from lineage_merge.load.diff import Change
 from lineage_merge.load.element_rows import dataset_of, dataset_of_end, job_of
+from lineage_merge.load.graph_state import StoredVertex
 from lineage_merge.load.load_plan import COLUMN_EDGE_LABELS, Comparison
-from lineage_merge.load.stored_elements import StoredVertex
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.times import is_later
@@ -89,8 +89,8 @@ def _dbt_projects(found: Iterable[tuple[_Project, _Times]]) -> frozenset[str]:
     return frozenset(project.name for project, _ in found if project.job_type == JOB_TYPE and project.project)
 
 
-def _project_of_merge(node: Compared) -> Iterable[tuple[_Project, _Times]]:
-    is_job = node.row.get("label") == "job" and node.change != "unmatched"
+def _project_of_merge(node: Change) -> Iterable[tuple[_Project, _Times]]:
+    is_job = node.row.get("label") == "job" and node.kind != "unmatched"
     return (_project_of(node.row, in_merge=True),) if is_job else ()
 
 
@@ -165,7 +165,7 @@ def find_stale_job_edges(
 ) -> Rows[UnmatchedEdge]:
     """Return the unmatched edges of jobs; `runs`: number of successful runs of each job that were read."""
     nodes, edges = comparison.nodes, comparison.edges
-    unmatched = edges.filter(lambda edge: edge.change == "unmatched" and "job_name" in edge.row)
+    unmatched = edges.filter(lambda edge: edge.kind == "unmatched" and "job_name" in edge.row)
     jobs = frozenset(unmatched.map(lambda edge: job_of(edge.row)).distinct().collect())
     if not jobs:
         return edges.engine.empty()
@@ -180,19 +180,19 @@ def find_stale_job_edges(
 
 
 # A fact about a job: an edge, its stored project (or None), or that the merge has it (True).
-_JobFact = Compared | str | bool | None
+_JobFact = Change | str | bool | None
 
 
 _Jobs = Shared[frozenset[JobKey | None]]
 
 
-def _edge_of_job(affected: _Jobs, edge: Compared) -> Iterator[tuple[JobKey, _JobFact]]:
+def _edge_of_job(affected: _Jobs, edge: Change) -> Iterator[tuple[JobKey, _JobFact]]:
     if (job := job_of(edge.row)) and job in affected.value:
         yield job, edge._replace(row={name: edge.row[name] for name in _EDGE_NAMES if name in edge.row})
 
 
-def _job_of_merge(affected: _Jobs, node: Compared) -> Iterator[tuple[JobKey, _JobFact]]:
-    if node.row.get("label") == "job" and node.change != "unmatched":
+def _job_of_merge(affected: _Jobs, node: Change) -> Iterator[tuple[JobKey, _JobFact]]:
+    if node.row.get("label") == "job" and node.kind != "unmatched":
         job = JobKey(node.row.get("job_type", ""), node.row.get("name", ""))
         if job in affected.value:
             yield job, True
@@ -221,9 +221,9 @@ def _decide_job(
     keeps_edges = False
     for _, fact in facts:
         match fact:
-            case Compared(change="unmatched", row=row):
+            case Change(kind="unmatched", row=row):
                 (replaced if row["id"] in replaced_ids else unmatched).append(row)
-            case Compared(change=change, row=row):
+            case Change(kind=change, row=row):
                 keeps_edges = keeps_edges or change != "new"
                 if row["label"] == "writes":
                     job.written.add(row["to"])
@@ -272,8 +272,8 @@ class _Fact(NamedTuple):
     label: str = ""
 
 
-def _dataset_of_unmatched(edge: Compared) -> Iterable[str]:
-    is_unmatched = edge.change == "unmatched" and edge.row["label"] == "has_column"
+def _dataset_of_unmatched(edge: Change) -> Iterable[str]:
+    is_unmatched = edge.kind == "unmatched" and edge.row["label"] == "has_column"
     return (edge.row["from"],) if is_unmatched else ()
 
 
@@ -282,31 +282,31 @@ def _ends(edge: UnmatchedEdge) -> Iterator[tuple[str, _Fact]]:
         yield dataset_of_end(edge.row, end), _Fact("affected" if edge.deleted else "retained", edge.row[end])
 
 
-def _unmatched(node: Compared) -> Iterator[tuple[str, _Fact]]:
-    if node.change == "unmatched":
+def _unmatched(node: Change) -> Iterator[tuple[str, _Fact]]:
+    if node.kind == "unmatched":
         identifier, label = node.row["id"], node.row["label"]
         dataset = dataset_of(identifier, label == "column")
         yield dataset, _Fact("unmatched", identifier, node.row.get("project"), label)
 
 
 def _column(
-    described: Shared[frozenset[str]], replaced: Shared[frozenset[str]], edge: Compared
+    described: Shared[frozenset[str]], replaced: Shared[frozenset[str]], edge: Change
 ) -> Iterator[tuple[str, _Fact]]:
     row = edge.row
     if row.get("label") != "has_column":
         return
-    if edge.change == "unmatched":
+    if edge.kind == "unmatched":
         is_replaced = row["id"] in replaced.value
         yield row["from"], _Fact("replaced" if is_replaced else "column", row["id"], row["to"])
     elif row["from"] in described.value:
         yield row["from"], _Fact("described")
 
 
-def _unread_target(scope: PruneScope, edge: Compared) -> Iterable[tuple[str, _Fact]]:
+def _unread_target(scope: PruneScope, edge: Change) -> Iterable[tuple[str, _Fact]]:
     """Return that the columns of a dataset are retained if the merge cannot know what its job writes."""
     row = edge.row
     is_unread = row["label"] == "writes" and job_of(row) in scope.coverage.unread_columns
-    return ((row["to"], _Fact("retained", row["to"])),) if is_unread and edge.change != "unmatched" else ()
+    return ((row["to"], _Fact("retained", row["to"])),) if is_unread and edge.kind != "unmatched" else ()
 
 
 def _decide_dataset(

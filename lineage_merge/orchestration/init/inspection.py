@@ -15,9 +15,9 @@ from lineage_merge.infra.storage import StoredFile, find_files
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.dataset_resolver import DatasetResolver
 from lineage_merge.merge.record_builder import Identity
-from lineage_merge.model.elements import Reference
+from lineage_merge.model.elements import Job, Problem, Reference
 from lineage_merge.model.errors import DocumentError, InputTooLarge, SourceError
-from lineage_merge.model.records import JobRecord, ProblemRecord, Record
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.init.discovery import Inputs
 from lineage_merge.orchestration.init.findings import Findings, JobFindings, ObservedJob
@@ -120,8 +120,8 @@ def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
 
 def _raise_if_rejected(source: Source[Any], records: list[Record]) -> None:
     """Raise the first problem of a source without a single valid document: it is another kind of file."""
-    own_problems = [record.problem for record in records if isinstance(record, ProblemRecord)]
-    problems = [problem for problem in own_problems if problem.kind in source.discovery().rejects]
+    rejects = source.discovery().rejects
+    problems = [record for record in records if isinstance(record, Problem) and record.kind in rejects]
     if problems:
         first = problems[0]
         raise DocumentError(first.document, first.field, f"{first.message}. Fix: {option_fix(source)}")
@@ -145,9 +145,9 @@ def _recognize(locations: Sequence[str]) -> Kind | None:
 def _list_observed_jobs(source: str, records: list[Record]) -> list[ObservedJob]:
     newest: dict[str, int] = {}
     for record in records:
-        if isinstance(record, JobRecord) and record.job.name:
+        if isinstance(record, Job) and record.key.name:
             at = int(record.properties.get("last_run_at") or 0)
-            newest[record.job.name] = max(at, newest.get(record.job.name, 0))
+            newest[record.key.name] = max(at, newest.get(record.key.name, 0))
     return [ObservedJob(source, name, at) for name, at in sorted(newest.items())]
 
 

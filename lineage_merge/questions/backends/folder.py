@@ -1,16 +1,22 @@
-"""The output folder of `build` as a graph: Parquet or JSON lines, local or on S3, without Spark.
+"""Folders as graphs, without Spark: the output of `build` (Parquet or JSON lines, local or on S3), and the
+newest snapshot of an embedded graph.
 
 Both need pyarrow (the extra `parquet`). Of Parquet only the columns are read that a question uses.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from lineage_merge.graph_format.columns import Columns, JsonColumns, invalid_rows, is_text, open_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.graph_format.stored_files import stored_files
+from lineage_merge.infra.embedded.graph_store import snapshot_folder
+from lineage_merge.model.errors import EmbeddedError, IntermediateError
 from lineage_merge.questions.backends.columnar import ColumnarGraph
+from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.graph import LineageGraph
 
 _NODE_KEYS = ("id", "label")
 _EDGE_KEYS = ("id", "label", "from", "to")
@@ -27,6 +33,17 @@ def read_folder(folder: str) -> ColumnarGraph:
     for key in _NODE_KEYS:
         nodes.column(key)
     return ColumnarGraph(nodes, _Folder.open(f"{place}/edges", "edges", edge_ddl(), _EDGE_KEYS))
+
+
+def read_graph(graph: Path) -> LineageGraph:
+    """Return the newest snapshot of an embedded graph; empty without one. Raises `EmbeddedError`."""
+    folder = snapshot_folder(graph)
+    if folder is None:
+        return InMemory((), ())
+    try:
+        return read_folder(str(folder))
+    except IntermediateError as error:
+        raise EmbeddedError(f"cannot read the graph {graph}: {error.message}") from None
 
 
 @dataclass(frozen=True)

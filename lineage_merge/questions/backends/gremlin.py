@@ -24,9 +24,8 @@ from lineage_merge.graph_format.elements import (
 from lineage_merge.graph_format.schema import DATASET_LABELS, one_label
 from lineage_merge.infra.batches import batched
 from lineage_merge.infra.traversal_source import project_edges, project_vertices, vertices_at
-from lineage_merge.questions.backends.case_variants import case_variants
 from lineage_merge.questions.backends.indexed_graph import NAMES, SEARCHED
-from lineage_merge.questions.graph import Direction
+from lineage_merge.questions.graph import Direction, case_variants
 
 if TYPE_CHECKING:
     from lineage_merge.load.gremlin.connection import Endpoint

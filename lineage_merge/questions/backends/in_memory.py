@@ -6,7 +6,6 @@ Needs no pyarrow, whose import takes longer than a question to so few elements.
 from collections.abc import Iterable, Mapping, Sequence
 
 from lineage_merge.graph_format.elements import Edge, Vertex, values_of
-from lineage_merge.questions.backends.case_variants import case_variants
 from lineage_merge.questions.backends.indexed_graph import (
     SEARCHED,
     Adjacency,
@@ -14,7 +13,7 @@ from lineage_merge.questions.backends.indexed_graph import (
     Match,
     sorted_edges,
 )
-from lineage_merge.questions.graph import Direction
+from lineage_merge.questions.graph import Direction, case_variants
 
 
 def contains_text(vertex: Vertex, text: str) -> bool:

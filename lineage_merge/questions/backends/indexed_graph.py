@@ -20,8 +20,7 @@ from lineage_merge.graph_format.elements import (
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.infra.batches import batched
-from lineage_merge.questions.backends.case_variants import case_variants
-from lineage_merge.questions.graph import Direction
+from lineage_merge.questions.graph import Direction, case_variants
 
 # Properties that identify a vertex by name, and properties that are searched.
 NAMES = ("name", "qualified_name", "location")

@@ -36,7 +36,7 @@ def open_graph(
     if isinstance(location, Gremlin):
         if location.endpoint == EMBEDDED:
             from lineage_merge.infra.graph_files import default_graph_file
-            from lineage_merge.questions.backends.embedded import read_graph
+            from lineage_merge.questions.backends.folder import read_graph
 
             file = graph_file or default_graph_file()
             on_progress(f"reading {file}")
@@ -57,7 +57,7 @@ def open_graph(
 def open_loaded(graph: "Graph") -> Iterator[LineageGraph]:
     """Open a graph after a load: not its reader endpoint, which may lag behind."""
     from lineage_merge.infra.embedded.graph_store import GraphFolder
-    from lineage_merge.questions.backends.embedded import read_graph
+    from lineage_merge.questions.backends.folder import read_graph
     from lineage_merge.questions.backends.gremlin import open_gremlin
 
     if isinstance(graph, GraphFolder):

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
+from lineage_merge.graph_format.comparison import Action, compare, compared_values
 from lineage_merge.graph_format.elements import (
     COLUMN,
     JOB,
     Edge,
     Vertex,
     column_title,
-    compared_values,
     title_of_id,
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
@@ -21,7 +21,6 @@ from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.traversal.column_walk import reached_columns
 
-Action = Literal["added", "removed", "changed"]
 Kind = Literal["dataset", "job", "feed", "column", "expression"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -109,9 +108,8 @@ def counts(changes: Iterable[Change]) -> dict[Kind, dict[Action, int]]:
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Difference, ...]:
     """Return the properties that differ."""
-    names = sorted(before.keys() | after.keys())
-    pairs = ((name, before.get(name, ""), after.get(name, "")) for name in names)
-    return tuple(Difference(*pair) for pair in pairs if pair[1] != pair[2])
+    found = (Difference(name, old or "", new or "") for name, old, new in compare(before, after))
+    return tuple(sorted(difference for difference in found if difference.before != difference.after))
 
 
 _Ends = tuple[str, str]
@@ -187,14 +185,11 @@ def _edge_changes(
     kind: Kind, before: Mapping[_Ends, dict[str, str]], after: Mapping[_Ends, dict[str, str]]
 ) -> Iterator[Change]:
     title_of = title_of_id if kind == "feed" else column_title
-    for ends in before.keys() | after.keys():
-        old, new = before.get(ends), after.get(ends)
-        differing = differences(old or {}, new or {})
-        if differing:
-            action: Action = "added" if old is None else "removed" if new is None else "changed"
-            source, target = ends
+    for change in compare(before, after):
+        source, target = change.key
+        if differing := differences(change.before or {}, change.after or {}):
             title = f"{title_of(source)} -> {title_of(target)}"
-            yield Change(kind, action, target, title, source, differing)
+            yield Change(kind, change.action, target, title, source, differing)
 
 
 def neighbors_of(

@@ -103,14 +103,14 @@ def _unquote(match: re.Match[str]) -> str:
     return match[0][1:-1].replace(quote * 2, quote)
 
 
-def _dataset(node: Node, ref: Reference) -> Dataset:
+def _dataset(node: Node, ref: Reference) -> Dataset[Reference]:
     properties: dict[str, Scalar] = dict(node.metadata.properties)
     if node.description.strip():
         properties["description"] = node.description
     return Dataset(ref, _authority(node), _label(node), properties, node.metadata.sets)
 
 
-def _describe_columns(node: Node, ref: Reference) -> Iterator[Column]:
+def _describe_columns(node: Node, ref: Reference) -> Iterator[Column[Reference]]:
     """Yield the declared columns that have tags, owners, constraints or custom metadata."""
     for column in node.code.columns:
         if column.metadata and column.name:

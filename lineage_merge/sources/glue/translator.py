@@ -99,7 +99,7 @@ def _path(table: Mapping[str, Any], name: str) -> tuple[Reference | None, str]:
 
 def _dataset(
     table: Mapping[str, Any], database: str, name: str, ref: Reference, tags: tuple[str, ...]
-) -> Dataset:
+) -> Dataset[Reference]:
     label: DatasetLabel = "view" if glue_table.is_view(table) else "table"
     comment = str((table.get("Parameters") or {}).get("comment") or "")
     optional: dict[str, Scalar] = {

@@ -7,7 +7,7 @@ each is selected. Statements are the same if they connect the same columns.
 
 import json
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,9 +16,9 @@ from lineage_merge.config import Config
 from lineage_merge.infra.document_decoder import loads
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import Slice, read_lines
-from lineage_merge.model.elements import Count, JobKey, Problem
+from lineage_merge.model.elements import Alias, Count, JobKey, Problem
 from lineage_merge.model.errors import SourceError
-from lineage_merge.model.records import AliasRecord, Record
+from lineage_merge.model.records import Record
 from lineage_merge.model.times import latest_credible
 from lineage_merge.sources import line_files, unmatched_patterns
 from lineage_merge.sources.hive.log import Found, documents
@@ -183,7 +183,7 @@ def _read_part(part: Slice) -> Iterator[Logged]:
     for logged in line_files.until_damage(documents(line_files.number_lines(part), _following_lines(part))):
         query = read_query(logged) if isinstance(logged, Found) else logged
         if isinstance(query, Problem) or isinstance(logged, Problem):
-            yield Logged(problem=json.dumps(astuple(query)))
+            yield Logged(problem=json.dumps(query))
             continue
         form = 0 if uses_ids(logged.document) else 1
         text = json.dumps(logged.document, sort_keys=True)
@@ -284,9 +284,7 @@ def _drop_paths_of_views(engine: Engine, translated: Rows[Record], writes: Rows[
     paths = engine.share(frozenset(views))
 
     def is_wanted(record: Record) -> bool:
-        return not (
-            isinstance(record, AliasRecord) and record.rule == WAREHOUSE_RULE and record.alias in paths.value
-        )
+        return not (isinstance(record, Alias) and record.rule == WAREHOUSE_RULE and record.ref in paths.value)
 
     return translated.filter(is_wanted)
 

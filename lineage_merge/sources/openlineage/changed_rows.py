@@ -29,7 +29,7 @@ class ChangedRows:
     `reads` has the target only if its own columns are assigned. `columns_lost`: there is no statement.
     """
 
-    columns: tuple[FeedsColumn | Influences, ...] = ()
+    columns: tuple[FeedsColumn[Reference] | Influences[Reference], ...] = ()
     reads: frozenset[Reference] = frozenset()
     problems: tuple[str, ...] = ()
     columns_lost: bool = False

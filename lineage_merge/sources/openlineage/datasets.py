@@ -4,7 +4,7 @@ openlineage-spark gives a metadata table of Iceberg the location of its table, a
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from lineage_merge import naming
@@ -107,7 +107,7 @@ def yield_stored_edges(
             continue
         if target and isinstance(element, FeedsColumn) and not target.stores(element.target_column):
             continue
-        yield replace(element, source=source.ref) if source else element
+        yield element._replace(source=source.ref) if source else element
 
 
 def _part(name: str, columns: list[str], location: str) -> TablePart | None:
@@ -196,7 +196,7 @@ def _properties(facets: Mapping[str, Any]) -> dict[str, Scalar]:
 
 def _columns(
     facets: Mapping[str, Any], ref: Reference, authority: Authority, *, of_spark: bool
-) -> Iterator[Column]:
+) -> Iterator[Column[Reference]]:
     for index, field in enumerate((facets.get("schema") or {}).get("fields") or ()):
         given = field.get("ordinal_position")
         position = int(given) - 1 if given and given >= 1 else index

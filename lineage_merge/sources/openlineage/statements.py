@@ -68,7 +68,7 @@ class StatementLineage:
     `reads` are the tables that only the statement names, and the target if its own columns are assigned.
     """
 
-    columns: tuple[FeedsColumn | Influences, ...] = ()
+    columns: tuple[FeedsColumn[Reference] | Influences[Reference], ...] = ()
     reads: set[Reference] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 

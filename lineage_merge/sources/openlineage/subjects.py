@@ -5,7 +5,6 @@ Each slice is read and validated where it is stored; the events of a subject are
 
 import json
 from collections.abc import Iterator
-from dataclasses import astuple
 from typing import NamedTuple
 
 from lineage_merge.infra.document_decoder import loads
@@ -73,7 +72,7 @@ def events_by_subject(part: Slice) -> Iterator[tuple[SubjectKey, LocatedText]]:
     """Yield the events of a slice, reduced to what is read, and its problems."""
     for read in files.events(part):
         if isinstance(read, Problem):
-            yield (PROBLEM, read.document), (json.dumps(astuple(read)), "")
+            yield (PROBLEM, read.document), (json.dumps(read), "")
             continue
         event = read.document
         kind = kind_of(event)

@@ -302,7 +302,7 @@ def assertions(run: Run) -> Iterator[Element]:
         yield from _read_task_checks(run)
 
 
-def _read_dataset_checks(run: Run) -> Iterator[Assertion]:
+def _read_dataset_checks(run: Run) -> Iterator[Assertion[Reference]]:
     for key, dataset in (*run.inputs.items(), *run.outputs.items()):
         for group in ("inputFacets", "facets"):
             facets = as_mapping(dataset.get(group))
@@ -310,7 +310,7 @@ def _read_dataset_checks(run: Run) -> Iterator[Assertion]:
                 yield from _assertion(run, key, as_mapping(assertion))
 
 
-def _read_run_checks(run: Run, known: Set[str]) -> Iterator[Assertion]:
+def _read_run_checks(run: Run, known: Set[str]) -> Iterator[Assertion[Reference]]:
     """Yield the tests in the run facet `test`, of the only input, except those that are `known` by name."""
     if len(run.inputs) != 1:
         return
@@ -332,7 +332,7 @@ def _read_run_checks(run: Run, known: Set[str]) -> Iterator[Assertion]:
         yield from _assertion(run, key, stated)
 
 
-def _read_task_checks(run: Run) -> Iterator[Assertion]:
+def _read_task_checks(run: Run) -> Iterator[Assertion[Reference]]:
     """Yield the checks of an operator of Airflow, whose events have them only if it checks one table."""
     if len(run.inputs) != 1:
         return
@@ -353,7 +353,7 @@ def _read_task_checks(run: Run) -> Iterator[Assertion]:
         yield Assertion(job_run.key, target, check.column, name, run.at or 0, properties=known)
 
 
-def _assertion(run: Run, key: DatasetKey, stated: Mapping[str, Any]) -> Iterator[Assertion]:
+def _assertion(run: Run, key: DatasetKey, stated: Mapping[str, Any]) -> Iterator[Assertion[Reference]]:
     kind, column = text(stated.get("assertion")), text(stated.get("column"))
     job_run, severity = job_of(run), text(stated.get("severity")).lower()
     # The branch that a task of Airflow takes is information.

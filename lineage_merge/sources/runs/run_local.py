@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from operator import and_
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.records import FeedsRecord, Record
+from lineage_merge.model.elements import Feeds
+from lineage_merge.model.records import Record
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_selection import PlanKey, SelectedWrite, is_successful
 
@@ -28,7 +29,7 @@ def own_sources(events: Rows[EventRow], selected: Rows[SelectedWrite]) -> Rows[t
 
 def mark(record: Record, own: Datasets) -> Record:
     """Return a record of a plan, marked if it is a `feeds` from one of the plan's `own` sources."""
-    if isinstance(record, FeedsRecord) and record.source in own:
+    if isinstance(record, Feeds) and record.source in own:
         return record._replace(is_run_local=True)
     return record
 

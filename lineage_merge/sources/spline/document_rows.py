@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
@@ -73,7 +73,7 @@ def event_rows(
     """Yield the committed write events of valid `progress` documents, and the problems with others."""
     for document in documents:
         if isinstance(document, Problem):
-            yield EventRow(database, json.dumps(astuple(document)))
+            yield EventRow(database, json.dumps(document))
         elif not context.snapshot(database).hides(document):
             yield _event(context, database, document)
 

@@ -39,7 +39,7 @@ def elements(adapter: str, entry: dict[str, Any], kind: str = "model") -> list[E
     return list(translate(manifest, HOST, "manifest.json"))
 
 
-def aliases(found: list[Element]) -> list[Alias]:
+def aliases(found: list[Element]) -> list[Alias[Reference]]:
     return [element for element in found if isinstance(element, Alias)]
 
 

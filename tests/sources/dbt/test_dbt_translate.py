@@ -83,7 +83,7 @@ def flows(found: Iterable[Element]) -> set[Flow]:
     return set(listed)
 
 
-def datasets(found: Iterable[Element]) -> dict[str, Dataset]:
+def datasets(found: Iterable[Element]) -> dict[str, Dataset[Reference]]:
     return {element.ref.name: element for element in found if isinstance(element, Dataset)}
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
+from lineage_merge.model.elements import Column, Count, Dataset, Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
-from lineage_merge.model.records import ColumnRecord, CountRecord, DatasetRecord, ProblemRecord
 from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.glue import client, reader
@@ -129,18 +129,18 @@ def test_each_table_of_each_wanted_database_is_described(engine: Engine, glue: G
     prefix = "Glue catalog in us-east-1"
     assert {entry.key for entry in found} == {f"{prefix}|tickit|sales", f"{prefix}|mart|sales", None}
     columns = [
-        (entry.key, record.dataset, record.column)
+        (entry.key, record.ref, record.name)
         for entry in found
-        for record in records_of(ColumnRecord, entry.records)
+        for record in records_of(Column, entry.records)
     ]
     assert sorted(columns, key=str) == [
         (f"{prefix}|{database}|sales", f"dev|s3://lake|{database}/sales", "id")
         for database in ("mart", "tickit")
     ]
     whole = [record for entry in found if entry.key is None for record in entry.records]
-    assert records_of(CountRecord, whole) == [CountRecord("Glue tables", 1)] * 2
-    (problem,) = records_of(ProblemRecord, whole)
-    assert (problem.problem.kind, problem.problem.message) == (
+    assert records_of(Count, whole) == [Count("Glue tables", 1)] * 2
+    (problem,) = records_of(Problem, whole)
+    assert (problem.kind, problem.message) == (
         "notice",
         "no database matches nothing_*; found: finance, mart, tickit",
     )
@@ -361,10 +361,10 @@ def tagged(lf_tags: bool) -> set[tuple[str, str]]:
     )
     entries = database_entries(GlueCatalog("us-east-1", lf_tags=lf_tags), "shop", names)
     return {
-        (row.column if isinstance(row, ColumnRecord) else row.dataset.rpartition("|")[2], tag)
+        (row.name if isinstance(row, Column) else row.ref.rpartition("|")[2], tag)
         for entry in entries
         for row in entry.records
-        if isinstance(row, ColumnRecord | DatasetRecord)
+        if isinstance(row, Column | Dataset)
         for tag in row.sets.get("tags", ())
     }
 
@@ -408,4 +408,4 @@ def test_without_permission_for_tags_the_catalog_is_read_and_a_notice_says_so(
     assert {(kind, field, message) for kind, _, field, message in problems_of(rows)} == {
         ("notice", "lf_tags", "Lake Formation tags of x: access denied (AccessDeniedException)")
     }
-    assert {row.column for row in records_of(ColumnRecord, rows)} == {"email", "id"}
+    assert {row.name for row in records_of(Column, rows)} == {"email", "id"}

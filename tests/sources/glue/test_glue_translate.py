@@ -54,7 +54,7 @@ def said(description: dict[str, Any], catalog: GlueCatalog = CATALOG) -> list[El
     return list(translate(description, "tickit", catalog))
 
 
-def dataset(found: list[Element]) -> Dataset:
+def dataset(found: list[Element]) -> Dataset[Reference]:
     [only] = [each for each in found if isinstance(each, Dataset)]
     return only
 

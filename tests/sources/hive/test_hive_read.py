@@ -12,8 +12,9 @@ from lineage_merge import config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
+from lineage_merge.model.elements import Feeds
 from lineage_merge.model.errors import ConfigError, SourceMissing
-from lineage_merge.model.records import FeedsRecord, Record
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.preflight import check_sources
 from lineage_merge.sources import line_files
@@ -178,7 +179,7 @@ def test_an_old_insert_keeps_its_tables_and_reports_its_lost_columns(history: li
     job = "default.dest"
 
     assert flows_of(history, job) == {flow(job, "default.src", "default.dest")}
-    assert [row.properties for row in records_of(FeedsRecord, history) if row.job.name == job] == [
+    assert [row.properties for row in records_of(Feeds, history) if row.job.name == job] == [
         {"write_mode": "append", "column_lineage": "unavailable"}
     ]
     assert {problem[:2] for problem in problems_of(history)} == {("no-columns", "Hive table default.dest")}

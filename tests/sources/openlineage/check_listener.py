@@ -23,7 +23,8 @@ from lineage_merge.infra.embedded.jars import Bundle, bundle_jars
 from lineage_merge.infra.embedded.java import find_java
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.records import FeedsColumnRecord, InfluencesRecord, Record
+from lineage_merge.model.elements import FeedsColumn, Influences
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.record_reading import flows_of, jobs_of, problems_of, records_of, rows_of, writes_of
@@ -177,7 +178,7 @@ def _columns(rows: list[Record]) -> set[tuple[str, str, str]]:
             f"{row.target.removeprefix('dev|')}|{row.target_column}",
             ",".join(row.transformations),
         )
-        for row in records_of(FeedsColumnRecord, rows)
+        for row in records_of(FeedsColumn, rows)
     }
 
 
@@ -188,7 +189,7 @@ def _influences(rows: list[Record]) -> set[tuple[str, str, str]]:
             row.target.removeprefix("dev|"),
             ",".join(row.transformations),
         )
-        for row in records_of(InfluencesRecord, rows)
+        for row in records_of(Influences, rows)
     }
 
 

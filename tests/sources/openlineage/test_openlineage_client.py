@@ -18,7 +18,7 @@ from openlineage.client.transport.file import FileConfig, FileTransport
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.records import FeedsColumnRecord
+from lineage_merge.model.elements import FeedsColumn
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.record_reading import flows_of, jobs_of, problems_of, records_of, rows_of
@@ -105,7 +105,7 @@ def test_what_the_client_writes_is_read(
             row.target_column,
             *row.transformations,
         )
-        for row in records_of(FeedsColumnRecord, rows)
+        for row in records_of(FeedsColumn, rows)
     }
     assert columns == {
         ("dev|s3://tickit-lake|sales_dl", "pricepaid", f"dev|{target}", "pricepaid", "IDENTITY")

@@ -6,7 +6,8 @@ from typing import Any
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.records import DatasetRecord, FeedsColumnRecord, InfluencesRecord, Record
+from lineage_merge.model.elements import Dataset, FeedsColumn, Influences
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.record_reading import counts_of, flows_of, problems_of, records_of
@@ -60,13 +61,13 @@ def columns(**sources: tuple[str, str, str]) -> dict[str, Any]:
 
 
 def datasets(records: Iterable[Record]) -> set[str]:
-    return {record.dataset.partition("|")[2] for record in records_of(DatasetRecord, records)}
+    return {record.ref.partition("|")[2] for record in records_of(Dataset, records)}
 
 
 def column_edges(records: Iterable[Record]) -> set[tuple[str, str, str, str]]:
     return {
         (edge.source.split("|")[-1], edge.source_column, edge.target_column, ",".join(edge.transformations))
-        for edge in records_of(FeedsColumnRecord, records)
+        for edge in records_of(FeedsColumn, records)
     }
 
 
@@ -148,7 +149,7 @@ def test_columns_of_tables_have_no_quotes_around_them(tmp_path: Path) -> None:
     records = read(tmp_path, action(1, [dataset(table, schema)], [dataset(_OUT, lineage)]))
 
     assert column_edges(records) == {("SHOP.RAW.ORDERS", "Id", "a", "IDENTITY")}
-    assert records_of(InfluencesRecord, records) == []
+    assert records_of(Influences, records) == []
 
 
 def test_a_dataset_without_a_name_costs_only_itself(tmp_path: Path) -> None:

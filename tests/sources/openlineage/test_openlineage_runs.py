@@ -11,14 +11,8 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.join import merge_locally
-from lineage_merge.model.records import (
-    ColumnRecord,
-    DatasetRecord,
-    FeedsRecord,
-    ProblemRecord,
-    Record,
-    RunsRecord,
-)
+from lineage_merge.model.elements import Column, Dataset, Feeds, Problem, SuccessfulRuns
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.engine_fixtures import ENGINES, engine_of
@@ -210,7 +204,7 @@ def test_the_newest_successful_run_of_each_job_and_target_is_used(rows: list[Rec
 def test_writes_have_their_place_in_the_run_of_their_job(rows: list[Record]) -> None:
     order = {
         (row.job.name, row.source.rpartition("|")[2], row.properties.get("sequence"))
-        for row in records_of(FeedsRecord, rows)
+        for row in records_of(Feeds, rows)
     }
     assert order == {
         ("plain", "new", "1"),
@@ -249,7 +243,7 @@ def test_a_job_shows_what_its_newest_run_did(rows: list[Record]) -> None:
 
 
 def test_successful_runs_are_counted_for_retiring(rows: list[Record]) -> None:
-    assert {(*row.job, row.number) for row in records_of(RunsRecord, rows)} == {
+    assert {(*row.job, row.number) for row in records_of(SuccessfulRuns, rows)} == {
         ("openlineage", "plain", 3),
         ("spark", "appends", 1),
         ("flink", "stream", 1),
@@ -261,12 +255,10 @@ def test_a_dataset_event_describes_a_dataset_and_its_lineage_has_no_job(
     rows: list[Record], folder: Path
 ) -> None:
     descriptions = {
-        row.properties["description"]
-        for row in records_of(DatasetRecord, rows)
-        if "description" in row.properties
+        row.properties["description"] for row in records_of(Dataset, rows) if "description" in row.properties
     }
     assert descriptions == {"newer"}
-    columns = {(row.dataset, row.column) for row in records_of(ColumnRecord, rows)}
+    columns = {(row.ref, row.name) for row in records_of(Column, rows)}
     assert columns == {("dev|s3://in|is", "a")}
     what = "the event names no job, so its column lineage cannot be used"
     assert problems_of(rows) == {
@@ -298,7 +290,7 @@ def test_shuffled_and_duplicate_events_in_several_files_give_the_same_records(
     again = read(LocalEngine(), str(tmp_path), **SETTINGS)
 
     def without_places(found: list[Record]) -> Any:
-        return comparable(row for row in found if not isinstance(row, ProblemRecord))
+        return comparable(row for row in found if not isinstance(row, Problem))
 
     assert without_places(again) == without_places(rows)
 
@@ -393,7 +385,7 @@ def test_run_local_sources_are_marked_for_collapsing(each_engine: Engine, tmp_pa
 
     found = rows_of(read_openlineage(each_engine, parsed, dataset_resolver.from_config(parsed)))
 
-    marked = {row.source for row in records_of(FeedsRecord, found) if row.is_run_local}
+    marked = {row.source for row in records_of(Feeds, found) if row.is_run_local}
     assert marked == {"dev|s3://out|hop"}
 
 

@@ -9,17 +9,17 @@ from typing import Any
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.elements import dot_path
-from lineage_merge.model.records import (
-    ColumnRecord,
-    CountRecord,
-    DatasetRecord,
-    FeedsColumnRecord,
-    FeedsRecord,
-    InfluencesRecord,
-    ObservedLogRecord,
-    Record,
+from lineage_merge.model.elements import (
+    Column,
+    Count,
+    Dataset,
+    Feeds,
+    FeedsColumn,
+    Influences,
+    ObservedLog,
+    dot_path,
 )
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.query_log.reader import read_query_log
 from tests.record_reading import jobs_of, problems_of, records_of, runs_of, writes_of
@@ -40,7 +40,7 @@ class LogLineage:
         """``job: source > target``."""
         return {
             f"{_HASH.sub(' #', each.job.name)}: {short(each.source)} > {short(each.target)}"
-            for each in records_of(FeedsRecord, self.records)
+            for each in records_of(Feeds, self.records)
         }
 
     @property
@@ -48,7 +48,7 @@ class LogLineage:
         """Temporary tables between, by edge."""
         return {
             f"{short(each.source)} > {short(each.target)}": list(each.sets["via"])
-            for each in records_of(FeedsRecord, self.records)
+            for each in records_of(Feeds, self.records)
             if "via" in each.sets
         }
 
@@ -57,7 +57,7 @@ class LogLineage:
         """Edges whose columns are unknown: ``source > target``."""
         return {
             f"{short(each.source)} > {short(each.target)}"
-            for each in records_of(FeedsRecord, self.records)
+            for each in records_of(Feeds, self.records)
             if each.properties.get("column_lineage") == "unavailable"
         }
 
@@ -67,7 +67,7 @@ class LogLineage:
         return {
             f"{short(each.source)}#{dot_path(each.source_column)} > {short(each.target)}#{each.target_column}"
             f" {','.join(each.transformations)}"
-            for each in records_of(FeedsColumnRecord, self.records)
+            for each in records_of(FeedsColumn, self.records)
         }
 
     @property
@@ -76,15 +76,13 @@ class LogLineage:
         return {
             f"{short(each.source)}#{each.source_column} > {short(each.target)}"
             f" {','.join(each.transformations)}"
-            for each in records_of(InfluencesRecord, self.records)
+            for each in records_of(Influences, self.records)
         }
 
     @property
     def expressions(self) -> set[str]:
         """The expressions of all columns."""
-        return {
-            text for each in records_of(FeedsColumnRecord, self.records) for text in each.expressions if text
-        }
+        return {each.expression for each in records_of(FeedsColumn, self.records)} - {""}
 
     @property
     def writes(self) -> set[tuple[str, str]]:
@@ -106,13 +104,13 @@ class LogLineage:
         """Who read it."""
         return {name: list(readers) for name, _, readers in self._usage()}
 
-    def _usage(self) -> Iterator[tuple[str, Mapping[str, str], Sequence[str]]]:
-        for dataset in records_of(DatasetRecord, self.records):
+    def _usage(self) -> Iterator[tuple[str, Mapping[str, Any], Sequence[str]]]:
+        for dataset in records_of(Dataset, self.records):
             if "read_count" in dataset.properties:
-                yield short(dataset.dataset), dataset.properties, dataset.sets["readers"]
-        for column in records_of(ColumnRecord, self.records):
+                yield short(dataset.ref), dataset.properties, dataset.sets["readers"]
+        for column in records_of(Column, self.records):
             if "read_count" in column.properties:
-                name = f"{short(column.dataset)}#{dot_path(column.column)}"
+                name = f"{short(column.ref)}#{dot_path(column.name)}"
                 yield name, column.properties, column.sets["readers"]
 
     @property
@@ -120,7 +118,7 @@ class LogLineage:
         """The time for which the statements of each warehouse were read."""
         return {
             each.namespace: (each.observed_from, each.observed_until)
-            for each in records_of(ObservedLogRecord, self.records)
+            for each in records_of(ObservedLog, self.records)
         }
 
     @property
@@ -137,8 +135,8 @@ class LogLineage:
     def counts(self) -> dict[str, int]:
         """The numbers of items that were read."""
         counts: Counter[str] = Counter()
-        for each in records_of(CountRecord, self.records):
-            counts[each.items] += each.number
+        for each in records_of(Count, self.records):
+            counts[each.what] += each.number
         return dict(counts)
 
     @property

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.model.records import FeedsColumnRecord
+from lineage_merge.model.elements import FeedsColumn
 from tests.record_reading import records_of
 from tests.sources.query_log.log_reading import LogLineage, read_log, short
 from tests.sources.query_log.redshift_history import History
@@ -276,9 +276,7 @@ def test_options_after_keys_are_read_and_columns_pass_through_a_temporary_table(
         "core.orders#id > s3://l/out#id IDENTITY",
     }
     assert "AKIAX" not in repr(lineage.records)
-    assumed = {
-        short(record.target) for record in records_of(FeedsColumnRecord, lineage.records) if record.is_assumed
-    }
+    assumed = {short(record.target) for record in records_of(FeedsColumn, lineage.records) if record.assumed}
     assert assumed == {"core.orders"}
 
 

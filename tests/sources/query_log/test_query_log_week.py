@@ -9,8 +9,7 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.elements import Reference
-from lineage_merge.model.records import WritesRecord
+from lineage_merge.model.elements import Reference, Writes
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.record_reading import records_of
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_log
@@ -276,7 +275,7 @@ def test_temporary_tables_of_one_name_are_tables_of_their_sessions(lineage: LogL
 def test_a_spark_job_reads_what_was_unloaded(lineage: LogLineage, read: str) -> None:
     config = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "spline": {"export": "nowhere"}})
     dataset = dataset_resolver.from_config(config).resolve_id(Reference("", read, "spark job"))
-    assert dataset in {each.target for each in records_of(WritesRecord, lineage.records)}
+    assert dataset in {each.target for each in records_of(Writes, lineage.records)}
 
 
 def test_jobs_have_their_newest_run(lineage: LogLineage) -> None:

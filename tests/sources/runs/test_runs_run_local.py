@@ -1,8 +1,7 @@
 """Marks on sources that a run had written itself before reading them."""
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.model.elements import JobKey
-from lineage_merge.model.records import FeedsColumnRecord, FeedsRecord
+from lineage_merge.model.elements import Feeds, FeedsColumn, JobKey
 from lineage_merge.sources.runs.run_local import mark, own_sources
 from lineage_merge.sources.runs.run_selection import SelectedWrite
 from tests.sources.runs.run_events import event
@@ -41,11 +40,11 @@ def test_only_selected_runs_are_considered(engine: Engine) -> None:
 def test_feeds_of_own_sources_are_marked_and_other_records_stay() -> None:
     own = frozenset({"tmp"})
     job = JobKey("spark", "job")
-    feeds = FeedsRecord(job, "tmp", "out", {}, {"writers": ["a"]})
+    feeds = Feeds(job, "tmp", "out", {}, {"writers": ["a"]})
 
     assert mark(feeds, own) == feeds._replace(is_run_local=True)
     for other in (
         feeds._replace(source="raw"),
-        FeedsColumnRecord(job, "tmp", "a", "out", "b", ("IDENTITY",)),
+        FeedsColumn(job, "tmp", "a", "out", "b", ("IDENTITY",)),
     ):
         assert mark(other, own) == other

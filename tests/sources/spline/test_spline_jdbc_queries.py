@@ -8,7 +8,6 @@ import pytest
 from lineage_merge import naming
 from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.model.elements import Dataset, Element, Feeds, Problem, Reference
-from lineage_merge.model.records import DatasetRecord
 from lineage_merge.sources.spline.database_state import EVERYTHING
 from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.jdbc_queries import Sources, redact_connection, sources
@@ -196,5 +195,5 @@ def test_an_address_whose_table_was_masked_is_reported_and_is_no_dataset() -> No
     rows = list(dataset_resolver.DatasetResolver("dev", identity_rules.Rules()).records(plan_of(MASKED)))
 
     assert flows_of(rows) == set()
-    assert {row.dataset for row in records_of(DatasetRecord, rows)} == {"dev|s3://lake|out"}
+    assert {row.ref for row in records_of(Dataset, rows)} == {"dev|s3://lake|out"}
     assert problems_of(rows) == {("not-joined", MASKED, "", f"{MASKED}: password masking removed its table")}

@@ -11,7 +11,8 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.records import FeedsRecord, FollowsRecord, OperationRecord, Record
+from lineage_merge.model.elements import Feeds, Follows, Operation
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.settings import Runs
 from lineage_merge.sources.spline.reader import read_spline
@@ -55,11 +56,11 @@ def sources(rows: Iterable[Record], job: str | None = None) -> set[str]:
     return {source.rpartition("|")[2] for _, source, _ in flows_of(rows, job)}
 
 
-def sequences(rows: Iterable[Record], job: str) -> dict[str, str]:
+def sequences(rows: Iterable[Record], job: str) -> dict[str, str | int]:
     """Return the position of the write, by the target's last segment."""
     return {
         row.target.rpartition("|")[2]: row.properties["sequence"]
-        for row in records_of(FeedsRecord, rows)
+        for row in records_of(Feeds, rows)
         if row.job.name == job
     }
 
@@ -201,7 +202,7 @@ def test_a_plan_that_a_run_executed_often_appears_once_with_its_first_position(r
     rows = read(spline)
 
     assert sequences(rows, "load") == {"before": "1", "x": "2"}
-    assert len(records_of(FeedsRecord, rows)) == 2
+    assert len(records_of(Feeds, rows)) == 2
 
 
 def test_a_plan_that_many_runs_share_is_queried_once(read: Reading, arango: ArangoServer) -> None:
@@ -220,7 +221,7 @@ def test_a_plan_that_many_runs_share_is_queried_once(read: Reading, arango: Aran
     by_collection = {each["@collection"]: each for each in asked if "@collection" in each}
     assert len([each for each in asked if "@collection" in each]) == len(by_collection) == 3
     assert by_collection["executionPlan"]["values"] == [plan]
-    assert len(records_of(FeedsRecord, rows)) == 1
+    assert len(records_of(Feeds, rows)) == 1
     assert runs_of(rows) == {"load": 200}
 
 
@@ -320,7 +321,7 @@ def test_operations_are_those_of_the_newest_run_and_their_keys_last(read: Readin
     rows = read(spline, operations=True)
 
     assert {(row.key, row.properties["name"], row.properties["operation_type"])
-            for row in records_of(OperationRecord, rows)} == {
+            for row in records_of(Operation, rows)} == {
         ("1:op-0", "InsertIntoHadoopFsRelationCommand", "Write"),
         ("1:op-1", "Join", "Transformation"),
         ("1:op-2", "LogicalRelation", "Read"),
@@ -328,7 +329,7 @@ def test_operations_are_those_of_the_newest_run_and_their_keys_last(read: Readin
         ("2:op-0", "InsertIntoHadoopFsRelationCommand", "Write"),
         ("2:op-1", "LogicalRelation", "Read"),
     }  # fmt: skip
-    assert {(row.operation, row.consumed) for row in records_of(FollowsRecord, rows)} == {
+    assert {(row.operation, row.consumed) for row in records_of(Follows, rows)} == {
         ("1:op-0", "1:op-1"),
         ("1:op-1", "1:op-2"),
         ("1:op-1", "1:op-3"),
@@ -338,7 +339,7 @@ def test_operations_are_those_of_the_newest_run_and_their_keys_last(read: Readin
 
 
 def test_operations_are_left_out_by_default(read: Reading) -> None:
-    assert not {type(row) for row in read(daily())} & {OperationRecord, FollowsRecord}
+    assert not {type(row) for row in read(daily())} & {Operation, Follows}
 
 
 # Marks for what only one run knows
@@ -361,7 +362,7 @@ def test_a_source_is_marked_that_each_run_wrote_before_it_read_it(read: Reading)
 
     marked = {
         (row.source.rpartition("|")[2], row.target.rpartition("|")[2])
-        for row in records_of(FeedsRecord, rows)
+        for row in records_of(Feeds, rows)
         if row.is_run_local
     }
     assert marked == {("tmp", "out"), ("tmp", "state")}

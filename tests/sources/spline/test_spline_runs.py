@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.merge import dataset_resolver
-from lineage_merge.model.records import CountRecord, Record
+from lineage_merge.model.elements import Count
+from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.spline.reader import read_spline
 from tests.engine_fixtures import ENGINES, engine_of
@@ -178,7 +179,7 @@ def test_exactly_the_jobs_that_write_are_vertices(rows: list[Record]) -> None:
 
 
 def test_the_plans_that_were_read_are_counted(rows: list[Record]) -> None:
-    plans = sum(row.number for row in records_of(CountRecord, rows) if row.items == "execution plans")
+    plans = sum(row.number for row in records_of(Count, rows) if row.what == "execution plans")
 
     # One or more for each flow, the outer plan of CREATE TABLE AS SELECT, and those of constants.
     flows = {(job, source, target) for job, source, target in flows_of(rows)}

@@ -51,7 +51,7 @@ def flows(spline: SplineDatabase, key: str) -> set[tuple[Reference, Reference]]:
     return {(each.source, each.target) for each in _translated(spline, key) if isinstance(each, Feeds)}
 
 
-def aliases(spline: SplineDatabase, key: str) -> set[Alias]:
+def aliases(spline: SplineDatabase, key: str) -> set[Alias[Reference]]:
     return {each for each in _translated(spline, key) if isinstance(each, Alias)}
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from lineage_merge.model.elements import Feeds
 from tests.sources.sql.sql_reading import lineage_of
 
 TABLES = (
@@ -217,6 +218,6 @@ def test_a_write_says_which_operation_it_is() -> None:
     modes = [
         each.properties["write_mode"]
         for each in elements
-        if hasattr(each, "properties") and "write_mode" in each.properties
+        if isinstance(each, Feeds) and "write_mode" in each.properties
     ]
     assert modes == ["merge", "update", "delete"]

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, join
+from lineage_merge.model.elements import Writes
 from lineage_merge.model.errors import ConfigError, SourceError
-from lineage_merge.model.records import WritesRecord
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.preflight import check_sources
@@ -67,7 +67,7 @@ def test_each_folder_is_read_by_itself(engine: Engine, tmp_path: Path) -> None:
 
     expected = [each for folder in parsed.sources["sql"] for each in known.records(elements(folder, known))]
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
-    assert {(each.job.name, each.target) for each in records_of(WritesRecord, found)} == {
+    assert {(each.job.name, each.target) for each in records_of(Writes, found)} == {
         ("one/load.sql", "dev|spark_catalog|a.t"),
         ("two/load.sql", "dev|spark_catalog|a.u"),
     }

@@ -251,7 +251,7 @@ def elements(unit: Unit, interpreted: Interpreted, warehouse: Warehouse, shapes:
         for position, column in enumerate(shape.columns if shape is not None else ()):
             if column.name.casefold() in written:
                 known = column_of(references[write.target], column, position)
-                yield replace(known, authority=Authority.CATALOG)
+                yield known._replace(authority=Authority.CATALOG)
 
 
 def _title(datasets: LoggedTables, key: str) -> str:

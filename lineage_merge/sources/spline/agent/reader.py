@@ -6,7 +6,7 @@ order, and duplicated: they are joined by the plan's id, and one of several plan
 
 import json
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from operator import attrgetter, itemgetter
@@ -217,7 +217,7 @@ def _newest_event(latest: int, groups: Iterable[PlanMessages]) -> Iterator[int |
 
 def _event_rows(context: Context, groups: Iterable[PlanMessages], since: int) -> Iterator[EventRow]:
     for group in groups:
-        yield from (EventRow("", problem=json.dumps(astuple(problem))) for problem in group.problems)
+        yield from (EventRow("", problem=json.dumps(problem)) for problem in group.problems)
         # The events of a malformed plan are valid.
         if group.rank != 0:
             for row in event_rows(context, "", _progress(group, since)):

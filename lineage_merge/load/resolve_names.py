@@ -1,31 +1,22 @@
-"""Merges two vertices of one dataset: moves tags, edges and columns from the duplicate to the canonical one.
+"""Resolves names: gives each dataset one id in the merge and in the stored graph.
 
-Everything is copied before anything is deleted, so that an interrupted move can be repeated.
+A merge may know aliases of stored datasets, and the graph may store aliases of the merge's datasets.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
-from operator import itemgetter
+from operator import and_, itemgetter
 from typing import NamedTuple
 
-from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
-from gremlin_python.process.traversal import P
-
-from lineage_merge.graph_format.schema import DATASET_LABELS, Row, one_label
+from lineage_merge.graph_format.schema import DATASET_LABELS, Row, labels_of
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.element_rows import dataset_of, dataset_of_node, job_of, renamed_edge
-from lineage_merge.load.graph_state import AliasOf, GraphState, VertexSnapshot, take_snapshot
-from lineage_merge.load.gremlin import upserts
-from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor, send
-from lineage_merge.load.gremlin.upserts import EdgeUpsert, Upsert
-from lineage_merge.load.stored_elements import StoredEdge, StoredVertex
-from lineage_merge.model.elements import edge_id, encode
-from lineage_merge.model.errors import GraphRejected
+from lineage_merge.load.element_rows import dataset_of, dataset_of_node, renamed_edge
+from lineage_merge.load.graph_state import AliasOf, DagReader, GraphState, StoredEdge, StoredVertex
+from lineage_merge.load.load_plan import MergeOutput
+from lineage_merge.load.renames import Renames, find_renames
+from lineage_merge.model.elements import encode
 
-_ATTEMPTS = 5
 # The canonical vertex keeps its own identity.
 _IDENTITY = frozenset({"name", "namespace", "qualified_name", "location"})
 # The format of the duplicate's files, for example of a temporary directory, does not apply to the canonical
@@ -33,88 +24,82 @@ _IDENTITY = frozenset({"name", "namespace", "qualified_name", "location"})
 NOT_MOVED = _IDENTITY | {"format"}
 
 
-def move(endpoint: Endpoint, pairs: Iterable[tuple[str, str]]) -> int:
-    """Move (duplicate, canonical) pairs of vertex ids; returns how many duplicates existed.
+class ResolvedNames(NamedTuple):
+    """A merge and the stored graph, with one id per dataset in both.
 
-    The canonical vertices must be in the graph. Raises GraphUnreachable and GraphRejected.
+    `moves`: the canonical id of each duplicate vertex.
     """
-    moved = 0
-    with open_executor(endpoint) as execute:
-        for duplicate, canonical in pairs:
-            moved += _move(endpoint, execute, duplicate, canonical)
-    return moved
+
+    nodes: Rows[Row]
+    edges: Rows[Row]
+    existing: GraphState
+    moves: Mapping[str, str]
+    renames: Renames
 
 
-def drop_if_unchanged(
-    g: GraphTraversalSource, vertex: str, edge_count: int, dags: list[str]
-) -> GraphTraversal:
-    """Drop a vertex, if it has no edges and tags besides the copied ones."""
-    others = __.values("dag_name").is_(P.without(dags))
-    return g.V(vertex).where(__.both_e().count().is_(edge_count)).not_(others).drop()
+def resolve_names(merge: MergeOutput, graph: DagReader) -> ResolvedNames:
+    """Read the stored graph, and resolve names that the merge or the graph has for the same dataset."""
+    environment, dag_name = graph.environment, graph.dag_name
+    nodes, edges, engine = merge.nodes, merge.edges, merge.nodes.engine
+    canonical_ids, alias_ids = merge.canonical_ids, merge.alias_ids
+    existing = graph.read_state(nodes.flat_map(node_id).union(alias_ids))
+    renames = find_renames(merge.names, nodes, existing, environment, dag_name)
+    canonical_ids |= {change.id: change.canonical_id for change in renames.of_kind("move")}
+    stored_under_alias = {}
+    if not _new_datasets(nodes, existing).is_empty():
+        # A new dataset may be stored under another name. Names that the merge itself joins are resolved
+        # already.
+        ignored = frozenset((change.id, change.value) for change in renames.of_kind("ignore"))
+        aliases = graph.read_aliases(engine)
+        stored_aliases = resolve_stored_aliases(nodes, existing, aliases, ignored, environment)
+        stored_under_alias = {
+            alias_id: canonical
+            for alias_id, canonical in stored_aliases.items()
+            if alias_id not in canonical_ids
+        }
+    if stored_under_alias:
+        new_ids = engine.share({alias_id: vertex.id for alias_id, vertex in stored_under_alias.items()})
+        nodes = rename_nodes(nodes, engine.share(stored_under_alias)).cache()
+        edges = rename_edges(edges, new_ids, environment, dag_name).cache()
+        existing = graph.read_state(nodes.flat_map(node_id).union(alias_ids))
+    moves = _stored_duplicates(canonical_ids, existing)
+    if moves:
+        shared = engine.share(moves)
+        existing = GraphState(
+            remove_moved_vertices(existing.vertices, shared).cache(),
+            move_edges(existing.edges, shared, environment, dag_name).cache(),
+        )
+    return ResolvedNames(nodes, edges, existing, moves, renames)
 
 
-def _move(endpoint: Endpoint, execute: GremlinExecutor, duplicate: str, canonical: str) -> int:
-    for attempt in range(_ATTEMPTS):
-        snapshot = take_snapshot(execute, duplicate)
-        if snapshot is None:
-            return 1 if attempt else 0
-        snapshots = [snapshot, *_columns_below(execute, snapshot)]
-        new_ids = {each.id: canonical + each.id[len(duplicate) :] for each in snapshots}
-        _copy(endpoint, execute, snapshots, new_ids)
-        for each in reversed(snapshots):  # fields before their columns, the dataset last
-            # Edges to what was dropped before are gone.
-            edge_count = each.edge_count - len(_edges_below(each))
-            execute(partial(drop_if_unchanged, vertex=each.id, edge_count=edge_count, dags=each.dags))
-    if take_snapshot(execute, duplicate) is None:
-        return 1
-    raise GraphRejected(f"not moved to {canonical}, concurrent changes: {duplicate}")
+def node_id(node: Row) -> Iterable[str]:
+    """Return the id of a node, if it has one."""
+    return (node["id"],) if node.get("id") else ()
 
 
-def _columns_below(execute: GremlinExecutor, dataset: VertexSnapshot) -> Iterator[VertexSnapshot]:
-    """Yield the columns of a dataset, and below them their fields."""
-    waiting = [dataset]
-    while waiting:
-        vertex = waiting.pop(0)
-        # Each DAG has its own edge to a column.
-        ids = sorted({edge.to_id for edge in _edges_below(vertex)})
-        found = [column for identifier in ids if (column := take_snapshot(execute, identifier))]
-        yield from found
-        waiting += found
+def _new_datasets(nodes: Rows[Row], existing: GraphState) -> Rows[str]:
+    """Return the ids of the merge's datasets that are missing in the graph."""
+    ids: Rows[tuple[str, bool]] = nodes.flat_map(_dataset_id)
+    new = ids.union(existing.vertices.map(lambda vertex: (vertex.id, False))).reduce_by_key(and_)
+    return new.filter(itemgetter(1)).map(itemgetter(0))
 
 
-def _edges_below(vertex: VertexSnapshot) -> list[EdgeUpsert]:
-    """Return the edges to the columns of a dataset, or to the fields of a column."""
-    return [
-        edge
-        for edge in vertex.edges
-        if edge.label == "has_column" and edge.from_id == vertex.id and edge.to_id.startswith(f"{vertex.id}|")
-    ]
+def _dataset_id(node: Row) -> Iterable[tuple[str, bool]]:
+    return ((node["id"], True),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
 
 
-def _copy(
-    endpoint: Endpoint, execute: GremlinExecutor, snapshots: list[VertexSnapshot], new_ids: dict[str, str]
-) -> None:
-    def vertices() -> Iterator[Upsert]:
-        for vertex_snapshot in snapshots:
-            existing = take_snapshot(execute, new_ids[vertex_snapshot.id])
-            known = frozenset(existing.values) if existing else frozenset()
-            label = one_label(existing.label if existing else vertex_snapshot.label)
-            identity = frozenset() if vertex_snapshot.label == "column" else NOT_MOVED
-            yield vertex_snapshot.upsert(new_ids[vertex_snapshot.id], label, known | identity)
-
-    edges = {edge.id: edge for vertex_snapshot in snapshots for edge in vertex_snapshot.edges}
-    copies = (_copy_of(edge, new_ids) for edge in edges.values())
-    # An edge between duplicate and canonical vertex would become a loop.
-    without_loops = (edge for edge in copies if edge.from_id != edge.to_id)
-    send(endpoint, upserts.batches(vertices()))
-    send(endpoint, upserts.batches(without_loops))
+def _stored_duplicates(canonical_ids: Mapping[str, str], existing: GraphState) -> dict[str, str]:
+    """Return the canonical ids of those alias ids for which the graph has a dataset."""
+    if not canonical_ids:
+        return {}
+    alias_ids = existing.vertices.engine.share(frozenset(canonical_ids))
+    aliases_stored = existing.vertices.flat_map(partial(_dataset_if_in, alias_ids)).collect()
+    return {alias_id: canonical_ids[alias_id] for alias_id in sorted(aliases_stored)}
 
 
-def _copy_of(edge: EdgeUpsert, new_ids: dict[str, str]) -> EdgeUpsert:
-    start, end = new_ids.get(edge.from_id, edge.from_id), new_ids.get(edge.to_id, edge.to_id)
-    values = dict(edge.properties)
-    identifier = edge_id(values["environment"], values["dag_name"], job_of(values), start, edge.label, end)
-    return replace(edge, id=identifier, from_id=start, to_id=end)
+def _dataset_if_in(ids: Shared[frozenset[str]], vertex: StoredVertex) -> Iterable[str]:
+    is_dataset = not set(labels_of(vertex.label)).isdisjoint(DATASET_LABELS)
+    return (vertex.id,) if is_dataset and vertex.id in ids.value else ()
 
 
 # The functions below apply the moves to the elements that were read: a merge is compared with the graph as it

@@ -11,38 +11,22 @@ from typing import NamedTuple
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.load import diff
-from lineage_merge.load.diff import Compared
+from lineage_merge.load.diff import Change
 from lineage_merge.load.element_rows import dataset_of_end, dataset_of_node
 from lineage_merge.load.graph_state import DagReader
 from lineage_merge.load.load_plan import Comparison, Deletions, LoadPlan, MergeOutput, count_differences
-from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.prune.plan import first_rows, plan_deletions
 from lineage_merge.load.renames import Renames, replaced_edges
+from lineage_merge.load.resolve_names import resolve_names
 from lineage_merge.load.result import Effect, LoadResult
-from lineage_merge.load.stages.incremental_diff import compare_changes, names_digest
-from lineage_merge.load.stages.resolve_names import resolve_names
 from lineage_merge.model.elements import JobKey
 
 _SHOWN = 20
 
 
-def plan_changes(merge: MergeOutput, target: LoadTarget, *, verify: bool) -> LoadPlan:
-    """Compare a merge with the graph, incrementally if possible, and plan the changes.
-
-    `verify`: always compare in full.
-    """
-    digest = names_digest(merge)
-    started_load = target.started_load
-    if started_load.is_state_valid and not verify and started_load.state.names == digest:
-        changes = compare_changes(merge, target)
-        if changes and "stored_is_newer" not in changes.counts.nodes:
-            return _plan(merge, target, changes, digest)
-    return plan_in_full(merge, target, digest)
-
-
 def plan_in_full(merge: MergeOutput, graph: DagReader, digest: str = "") -> LoadPlan:
     """Compare a merge with all that a graph stores of its DAG, and plan the changes."""
-    return _plan(merge, graph, _compare_in_full(merge, graph), digest)
+    return plan(merge, graph, _compare_in_full(merge, graph), digest)
 
 
 def _compare_in_full(merge: MergeOutput, graph: DagReader) -> Comparison:
@@ -66,7 +50,7 @@ def _compare_in_full(merge: MergeOutput, graph: DagReader) -> Comparison:
     )
 
 
-def _plan(merge: MergeOutput, graph: DagReader, comparison: Comparison, digest: str) -> LoadPlan:
+def plan(merge: MergeOutput, graph: DagReader, comparison: Comparison, digest: str) -> LoadPlan:
     counts = comparison.counts
     replaced = replaced_edges(comparison.edges, comparison.renames, graph.environment, graph.dag_name)
     deletions = plan_deletions(merge, comparison, replaced)
@@ -118,18 +102,16 @@ def describe_changes(plan: LoadPlan) -> tuple[str, ...]:
     )
 
 
-def _edge_sort_key(edge: Compared) -> tuple[str, ...]:
+def _edge_sort_key(edge: Change) -> tuple[str, ...]:
     return tuple(edge.row.get(name) or "" for name in ("from", "label", "to"))
 
 
-def _without_newer_jobs(
-    nodes: Rows[Compared], edges: Rows[Compared]
-) -> tuple[Rows[Compared], Rows[Compared]]:
+def _without_newer_jobs(nodes: Rows[Change], edges: Rows[Change]) -> tuple[Rows[Change], Rows[Change]]:
     """Return the comparison without jobs whose stored run is newer, and what only they touch.
 
     Their stored edges stay unchanged.
     """
-    newer = nodes.filter(lambda element: element.change == "stored_is_newer").collect()
+    newer = nodes.filter(lambda element: element.kind == "stored_is_newer").collect()
     jobs = nodes.engine.share({_job_of(row) for _, row, *_ in newer})
     touched: Rows[tuple[_End, bool]] = edges.flat_map(partial(_touched_ends, jobs)).reduce_by_key(and_)
     excluded = (
@@ -141,12 +123,12 @@ def _without_newer_jobs(
         )
         .cache()
     )
-    by_dataset: Rows[tuple[str, Compared | _End]] = nodes.map(lambda node: (dataset_of_node(node.row), node))
+    by_dataset: Rows[tuple[str, Change | _End]] = nodes.map(lambda node: (dataset_of_node(node.row), node))
     by_dataset = by_dataset.union(excluded.map(lambda end: (end.dataset, end)))
     remaining_nodes = by_dataset.group(itemgetter(0), _remaining_nodes)
     remaining_edges = edges.flat_map(partial(_remaining_edge, jobs))
     for end in ("from", "to"):
-        by_end: Rows[tuple[str, Compared | _End]] = remaining_edges.map(partial(_edge_by_end, end))
+        by_end: Rows[tuple[str, Change | _End]] = remaining_edges.map(partial(_edge_by_end, end))
         by_end = by_end.union(excluded.map(lambda vertex: (vertex.id, vertex)))
         remaining_edges = by_end.group(itemgetter(0), _with_existing_ends)
     return remaining_nodes, remaining_edges
@@ -171,42 +153,42 @@ def _is_of_newer(jobs: set[JobKey], row: Row) -> bool:
     return "job_name" in row and JobKey(row.get("job_type", ""), row["job_name"]) in jobs
 
 
-def _touched_ends(jobs: _Jobs, edge: Compared) -> Iterator[tuple[_End, bool]]:
+def _touched_ends(jobs: _Jobs, edge: Change) -> Iterator[tuple[_End, bool]]:
     """Yield the ends of an edge of the merge, with whether the edge is of a newer job."""
     row = edge.row
-    if edge.change != "unmatched" and row["label"] != "has_column":
+    if edge.kind != "unmatched" and row["label"] != "has_column":
         for end in ("from", "to"):
             yield _End(row[end], dataset_of_end(row, end)), _is_of_newer(jobs.value, row)
 
 
-def _operation_of(jobs: _Jobs, node: Compared) -> Iterable[_End]:
+def _operation_of(jobs: _Jobs, node: Change) -> Iterable[_End]:
     row = node.row
-    is_operation = row.get("label") == "operation" and node.change != "unmatched"
+    is_operation = row.get("label") == "operation" and node.kind != "unmatched"
     return (_End(row["id"], row["id"]),) if is_operation and _is_of_newer(jobs.value, row) else ()
 
 
-def _edge_by_end(end: str, edge: Compared) -> tuple[str, Compared | _End]:
+def _edge_by_end(end: str, edge: Change) -> tuple[str, Change | _End]:
     return edge.row[end], edge
 
 
-def _remaining_nodes(dataset: str, items: list[tuple[str, Compared | _End]]) -> Iterator[Compared]:
+def _remaining_nodes(dataset: str, items: list[tuple[str, Change | _End]]) -> Iterator[Change]:
     excluded = {item.id for _, item in items if isinstance(item, _End)}
     for _, item in items:
-        if isinstance(item, Compared) and (
-            item.change == "unmatched" or (item.row.get("id") not in excluded and dataset not in excluded)
+        if isinstance(item, Change) and (
+            item.kind == "unmatched" or (item.row.get("id") not in excluded and dataset not in excluded)
         ):
             yield item
 
 
-def _remaining_edge(jobs: _Jobs, edge: Compared) -> Iterator[Compared]:
-    if edge.change == "unmatched" or not _is_of_newer(jobs.value, edge.row):
+def _remaining_edge(jobs: _Jobs, edge: Change) -> Iterator[Change]:
+    if edge.kind == "unmatched" or not _is_of_newer(jobs.value, edge.row):
         yield edge
-    elif edge.change != "new":
-        yield edge._replace(change="unchanged", to_write=(), cleared=())
+    elif edge.kind != "new":
+        yield edge._replace(kind="unchanged", to_write=(), cleared=())
 
 
-def _with_existing_ends(_id: str, items: list[tuple[str, Compared | _End]]) -> Iterator[Compared]:
+def _with_existing_ends(_id: str, items: list[tuple[str, Change | _End]]) -> Iterator[Change]:
     is_end_excluded = any(isinstance(item, _End) for _, item in items)
     for _, item in items:
-        if isinstance(item, Compared) and not (is_end_excluded and item.change == "new"):
+        if isinstance(item, Change) and not (is_end_excluded and item.kind == "new"):
             yield item

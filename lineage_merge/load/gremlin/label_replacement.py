@@ -15,19 +15,19 @@ from gremlin_python.process.traversal import Cardinality, Direction, Merge, T, T
 
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.traversal_source import project_edges
-from lineage_merge.load.graph_state import (
+from lineage_merge.load.graph_state import INTERIM
+from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.element_reads import (
     VertexSnapshot,
     missing_edge,
     take_snapshot,
     vertex_ids,
     with_label,
 )
-from lineage_merge.load.gremlin import upserts
-from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.error_classification import ErrorKind, backoff
 from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, by_request, open_executor, send
 from lineage_merge.load.gremlin.upserts import EdgeUpsert
-from lineage_merge.load.stored_elements import INTERIM
 from lineage_merge.model.errors import GraphRejected
 
 _ATTEMPTS = 10

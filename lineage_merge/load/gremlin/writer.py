@@ -1,7 +1,7 @@
 """Upserts node and edge rows into the graph, in partitions."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,10 +14,8 @@ from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint, check
 from lineage_merge.load.gremlin.executor import REQUESTS_IN_FLIGHT, send
 from lineage_merge.load.gremlin.upserts import Upsert
-from lineage_merge.load.result import LoadResult
+from lineage_merge.load.result import LoadResult, WriteProgress
 from lineage_merge.model.errors import LineageMergeError
-
-WriteProgress = Callable[[str, int, int], None]
 
 _POLL_SECONDS = 0.2
 # Requests in flight of one partition; each has a connection.

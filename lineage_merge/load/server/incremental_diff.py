@@ -10,13 +10,15 @@ from operator import attrgetter, itemgetter
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, RUN_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load import diff, merge_state, shard_digests, vertex_merge
-from lineage_merge.load.graph_state import GraphState, read_aliases, read_elements
+from lineage_merge.load import diff, resolve_names, shard_digests
+from lineage_merge.load.graph_state import GraphState, StoredVertex
+from lineage_merge.load.gremlin import merge_state
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.load_plan import Comparison, MergeOutput, count_differences
-from lineage_merge.load.merge_run import LoadTarget
+from lineage_merge.load.gremlin.element_reads import read_aliases, read_elements
+from lineage_merge.load.gremlin.running_load import LoadTarget
+from lineage_merge.load.load_plan import Comparison, LoadPlan, MergeOutput, count_differences
+from lineage_merge.load.plan_changes import plan, plan_in_full
 from lineage_merge.load.shard_digests import Entry, Kind
-from lineage_merge.load.stored_elements import StoredVertex
 
 
 def names_digest(merge: MergeOutput) -> str:
@@ -24,6 +26,20 @@ def names_digest(merge: MergeOutput) -> str:
     known = merge.names.map(lambda identity: shard_digests.digest_of(repr(tuple(identity)))).collect()
     known += [shard_digests.digest_of(repr(pair)) for pair in merge.canonical_ids.items()]
     return shard_digests.digest_of("\n".join(sorted(set(known))))
+
+
+def plan_changes(merge: MergeOutput, target: LoadTarget, *, verify: bool) -> LoadPlan:
+    """Compare a merge with the graph, incrementally if possible, and plan the changes.
+
+    `verify`: always compare in full.
+    """
+    digest = names_digest(merge)
+    started_load = target.started_load
+    if started_load.is_state_valid and not verify and started_load.state.names == digest:
+        changes = compare_changes(merge, target)
+        if changes and "stored_is_newer" not in changes.counts.nodes:
+            return plan(merge, target, changes, digest)
+    return plan_in_full(merge, target, digest)
 
 
 def compare_changes(merge: MergeOutput, target: LoadTarget) -> Comparison | None:
@@ -104,4 +120,4 @@ def _is_stored_under_alias(
     if missing.is_empty():
         return False
     aliases = read_aliases(nodes.engine, endpoint, environment)
-    return bool(vertex_merge.resolve_stored_aliases(missing, existing, aliases, frozenset(), environment))
+    return bool(resolve_names.resolve_stored_aliases(missing, existing, aliases, frozenset(), environment))

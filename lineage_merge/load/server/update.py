@@ -1,7 +1,7 @@
 """Updates the graph to a merge: writes differences, and deletes what the pipeline no longer has.
 
-The stages (`load.stages`): begin the load, compare and plan, write, record. Everything is read and decided
-before anything is written.
+The stages: begin the load (`gremlin.running_load`), compare and plan (`incremental_diff`), write
+(`write_changes`), record (`record_state`). Everything is read and decided before anything is written.
 """
 
 import time
@@ -10,18 +10,18 @@ from dataclasses import replace
 from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
-from lineage_merge.load import label_replacement, merge_run
+from lineage_merge.load.gremlin import label_replacement, running_load
 from lineage_merge.load.gremlin.connection import Endpoint, check, counted
 from lineage_merge.load.gremlin.executor import reused_connections
+from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.load_plan import MergeOutput
-from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
-from lineage_merge.load.result import LoadResult
-from lineage_merge.load.stages.plan_changes import describe_changes, plan_changes
-from lineage_merge.load.stages.record_state import record_state
-from lineage_merge.load.stages.resolve_names import node_id
-from lineage_merge.load.stages.write_changes import write_changes
-from lineage_merge.load.writer import WriteProgress
+from lineage_merge.load.plan_changes import describe_changes
+from lineage_merge.load.resolve_names import node_id
+from lineage_merge.load.result import LoadResult, WriteProgress
+from lineage_merge.load.server.incremental_diff import plan_changes
+from lineage_merge.load.server.record_state import record_state
+from lineage_merge.load.server.write_changes import write_changes
 from lineage_merge.model.errors import GraphRejected, GraphUnsupported, RetireRefused
 
 # A concurrent merge of the DAG may delete elements between comparison and write; the load then starts again.
@@ -82,7 +82,7 @@ def update(
                     replace(result, seconds=seconds, dry_run=True, refusal=refusal, changes=changes)
                 )
             if refusal:
-                merge_run.abort(target)
+                running_load.abort(target)
                 raise RetireRefused(refusal)
             try:
                 with step("write"):
@@ -117,10 +117,10 @@ def begin(
     """Start a load after the end of earlier loads of the DAG; a dry run only reads."""
     if in_bulk and not dry_run:
         in_bulk.await_earlier_loads(environment, dag_name, on_progress)
-    properties = merge_run.read_run(endpoint, environment, dag_name)
+    properties = running_load.read_run(endpoint, environment, dag_name)
     if dry_run:
-        return LoadTarget(endpoint, environment, dag_name, merge_run.dry_run_start(properties))
+        return LoadTarget(endpoint, environment, dag_name, running_load.dry_run_start(properties))
     if "load_token" in properties:
         # Before this load's token replaces that of the killed load.
         label_replacement.repair_interim_edges(merge.nodes.flat_map(node_id), endpoint, environment, dag_name)
-    return merge_run.begin(endpoint, environment, dag_name, properties)
+    return running_load.begin(endpoint, environment, dag_name, properties)

@@ -9,10 +9,11 @@ from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversa
 from gremlin_python.process.traversal import Cardinality, Merge, P, T
 
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.graph_state import LOADER_LABELS, vertex_counts
+from lineage_merge.load.graph_state import LOADER_LABELS
 from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.gremlin.element_reads import vertex_counts
 from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor
-from lineage_merge.load.merge_run import LoadTarget
+from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.shard_digests import (
     MAX_SHARD_CHARACTERS,
     Differing,

@@ -9,30 +9,29 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import attrgetter, itemgetter
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
-from gremlin_python.process.traversal import P
+from gremlin_python.process.traversal import Cardinality, P
 
-from lineage_merge.graph_format.schema import COUNTED, EDGE_KEYS, NODE_KEYS, Row
+from lineage_merge.graph_format.schema import COUNTED, EDGE_KEYS, EDGE_LABEL_NAMES, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.progress import ProgressCallback
-from lineage_merge.load import vertex_merge
-from lineage_merge.load.diff import Compared, created_at
+from lineage_merge.load.diff import Change, created_at
 from lineage_merge.load.element_rows import row_to_write
-from lineage_merge.load.gremlin import upserts
+from lineage_merge.load.graph_state import StoredEdge
+from lineage_merge.load.gremlin import upserts, vertex_merge
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import BuildTraversal, by_request, open_executor
+from lineage_merge.load.gremlin.label_replacement import replace_interim_edges, replace_labels
+from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.gremlin.upserts import EdgeUpsert
-from lineage_merge.load.label_replacement import replace_interim_edges, replace_labels
-from lineage_merge.load.load_plan import LoadPlan
-from lineage_merge.load.merge_run import LoadTarget
+from lineage_merge.load.gremlin.writer import write
+from lineage_merge.load.load_plan import Deletions, LoadPlan
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
-from lineage_merge.load.prune.plan import delete_stale
 from lineage_merge.load.renames import NameCorrection
-from lineage_merge.load.stored_elements import StoredEdge
-from lineage_merge.load.writer import WriteProgress, write
+from lineage_merge.load.result import WriteProgress
 
 T = TypeVar("T")
 
@@ -94,12 +93,12 @@ def _apply(
     return ()
 
 
-def _row_to_write(keys: tuple[str, ...], now: int, element: Compared) -> Row:
+def _row_to_write(keys: tuple[str, ...], now: int, element: Change) -> Row:
     return row_to_write(element.row, keys, element.to_write, created_at(element, now))
 
 
-def _relabelled(node: Compared) -> Iterable[tuple[str, str, str]]:
-    return ((node.row["id"], node.old_label or "", node.row["label"]),) if node.change == "label" else ()
+def _relabelled(node: Change) -> Iterable[tuple[str, str, str]]:
+    return ((node.row["id"], node.old_label or "", node.row["label"]),) if node.kind == "label" else ()
 
 
 def _execute_each(endpoint: Endpoint, requests: Iterable[BuildTraversal]) -> None:
@@ -120,7 +119,7 @@ def drop_values(g: GraphTraversalSource, values: list[str], vertex: str, name: s
     return g.V(vertex).properties(name).has_value(P.within(values)).drop()
 
 
-def _cleared_properties(edge: Compared) -> Iterator[tuple[str, str]]:
+def _cleared_properties(edge: Change) -> Iterator[tuple[str, str]]:
     for name in edge.cleared:
         yield name, edge.row["id"]
 
@@ -136,7 +135,7 @@ def drop_property(g: GraphTraversalSource, ids: list[str], name: str) -> GraphTr
     return g.E(*ids).properties(name).drop()
 
 
-def _drops_of_node(dag_name: str, node: Compared) -> Iterator[BuildTraversal]:
+def _drops_of_node(dag_name: str, node: Change) -> Iterator[BuildTraversal]:
     """Yield requests that remove properties of an earlier run, and values that the sources no longer have."""
     vertex = node.row["id"]
     if node.cleared:
@@ -171,3 +170,61 @@ def _repair(environment: str, dag_name: str, endpoint: Endpoint, interim: Iterab
     ]
     with open_executor(endpoint) as execute:
         replace_interim_edges(endpoint, execute, edges)
+
+
+def delete_stale(deletions: Deletions, endpoint: Endpoint, run: str, token: str, dag_name: str) -> None:
+    """Drop the edges, then the tags of vertices that are still needed, then the unneeded vertices.
+
+    Only has an effect while `token` is on the `run` vertex (`gremlin.running_load`): a merge of the same DAG
+    that has started since makes its own comparison.
+    """
+
+    # In one partition: every request writes to the run's vertex, so concurrent ones would conflict.
+    edge_builders = [partial(drop_edges, run=run, token=token)]
+    # A vertex keeps its last tag until it is dropped. Otherwise a load that is killed, or that runs
+    # concurrently with another DAG's, could leave a vertex without a tag, which no load would find again.
+    # The second `drop_tags` is for vertices that another DAG has started to use in between.
+    vertex_builders = [
+        partial(builder, run=run, token=token, dag_name=dag_name)
+        for builder in (drop_tags, drop_vertices, drop_tags)
+    ]
+    for number, ids, builders in (
+        (deletions.edge_count, deletions.edges, edge_builders),
+        (deletions.vertex_count, deletions.vertices, vertex_builders),
+    ):
+        if number:
+            ids.repartition(1).map_partitions(partial(_send_all, endpoint, builders)).collect()
+
+
+def _send_all(endpoint: Endpoint, builders: list[Any], ids: Iterable[str]) -> Iterable[int]:
+    elements = list(ids)
+    with open_executor(endpoint) as execute:
+        for build in builders:
+            execute.in_batches(build, elements)
+    return ()
+
+
+def _if_token_matches(g: GraphTraversalSource, run: str, token: str) -> GraphTraversal:
+    """Continue only if the token is unchanged; writing it again makes concurrent requests conflict."""
+    return g.V(run).has("load_token", token).property(Cardinality.single, "load_token", token)
+
+
+def drop_edges(g: GraphTraversalSource, ids: list[str], run: str, token: str) -> GraphTraversal:
+    """Drop edges."""
+    return _if_token_matches(g, run, token).E(*ids).drop()
+
+
+def drop_vertices(
+    g: GraphTraversalSource, ids: list[str], run: str, token: str, dag_name: str
+) -> GraphTraversal:
+    """Drop the vertices that have no edges and no tags of other DAGs now."""
+    others = __.values("dag_name").is_(P.neq(dag_name))
+    return _if_token_matches(g, run, token).V(*ids).not_(others).not_(__.both_e()).drop()
+
+
+def drop_tags(g: GraphTraversalSource, ids: list[str], run: str, token: str, dag_name: str) -> GraphTraversal:
+    """Drop the DAG's tag of vertices that are still needed but have no edges of the DAG now."""
+    touched = __.both_e(*EDGE_LABEL_NAMES).has("dag_name", dag_name)
+    needed = __.or_(__.values("dag_name").is_(P.neq(dag_name)), __.both_e())
+    untagged = _if_token_matches(g, run, token).V(*ids).not_(touched).where(needed)
+    return untagged.properties("dag_name").has_value(dag_name).drop()

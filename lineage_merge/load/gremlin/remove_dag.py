@@ -4,7 +4,6 @@ Works in small requests that each find the remaining elements: memory use does n
 interrupted removal can be repeated.
 """
 
-from dataclasses import dataclass
 from functools import partial
 
 from gremlin_python.process.graph_traversal import GraphTraversal, GraphTraversalSource, __
@@ -13,34 +12,14 @@ from gremlin_python.process.traversal import P, T
 from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import IDS_PER_REQUEST, GremlinExecutor, by_request, open_executor
-from lineage_merge.load.label_replacement import drop_edges
+from lineage_merge.load.gremlin.label_replacement import drop_edges
+from lineage_merge.load.gremlin.merge_state import drop_shards, shard_id
 from lineage_merge.load.merge_run import run_id
-from lineage_merge.load.merge_state import drop_shards, shard_id
+from lineage_merge.load.result import Pipeline, Removed
 from lineage_merge.load.shard_digests import RunState
 from lineage_merge.model.elements import dataset_of
 
 _IDLE_ROUNDS = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """Numbers of removed edges, of dropped vertices, and of vertices that only lost the tag.
-
-    Vertices are a lower bound: the effect of a request whose response was lost is not counted.
-    """
-
-    edges: int
-    dropped: int
-    untagged: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pipeline:
-    """A DAG of an environment, or one `job` of it (by name, of any type)."""
-
-    environment: str
-    dag_name: str
-    job: str = ""
 
 
 def remove(endpoint: Endpoint, pipeline: Pipeline, *, dry_run: bool = False) -> Removed:
@@ -152,7 +131,7 @@ def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
 
 
 def _untag(execute: GremlinExecutor, ids: list[str], dag_name: str) -> tuple[int, int]:
-    # In this order a vertex has its last tag until it is dropped: see `load.prune.plan.delete_stale`.
+    # In this order a vertex has its last tag until it is dropped: see `server.write_changes.delete_stale`.
     untagged: int = execute(partial(drop_tags, ids=ids, dag_name=dag_name))[0]
     dropped: int = execute(partial(drop_vertices, ids=ids, dag_name=dag_name))[0]
     return dropped, untagged

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load import merge_run, merge_state, shard_digests
-from lineage_merge.load.diff import Compared
+from lineage_merge.load import shard_digests
+from lineage_merge.load.diff import Change
+from lineage_merge.load.graph_state import StoredVertex
+from lineage_merge.load.gremlin import merge_state, running_load
+from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.load_plan import LoadPlan, MergeOutput
-from lineage_merge.load.merge_run import LoadTarget
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.shard_digests import (
     MAX_UNMATCHED,
@@ -21,16 +23,15 @@ from lineage_merge.load.shard_digests import (
     encode_entries,
     shard_count,
 )
-from lineage_merge.load.stored_elements import StoredVertex
 
 
 def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result: LoadResult) -> None:
     """Mark other DAGs whose vertices changed, store the state of the load, and remove its token."""
     others = _other_dags(plan, target)
-    merge_run.mark_dags(target, others.of_changed | others.of_new)
+    running_load.mark_dags(target, others.of_changed | others.of_new)
     may_store_state = plan.comparison.may_store_state and not others.of_new
     state = _store_state(merge, target, plan) if may_store_state else None
-    merge_run.end(target, result, merge.report, state)
+    running_load.end(target, result, merge.report, state)
 
 
 class _OtherDags(NamedTuple):
@@ -45,7 +46,7 @@ def _other_dags(plan: LoadPlan, target: LoadTarget) -> _OtherDags:
     compared = plan.comparison
     read = partial(merge_state.other_dags, endpoint, dag_name)
 
-    if plan.result.nodes and not merge_run.has_other_dags(target):
+    if plan.result.nodes and not running_load.has_other_dags(target):
         return _OtherDags(frozenset(), frozenset())
 
     def tags_of(ids: Rows[str]) -> frozenset[str]:
@@ -64,26 +65,26 @@ def _other_dags(plan: LoadPlan, target: LoadTarget) -> _OtherDags:
         changed |= _tags(compared.nodes.filter(_is_unmatched))
     if compared.moves:
         changed |= _tags(compared.nodes)
-    new_nodes = compared.nodes.filter(lambda node: node.change == "new")
+    new_nodes = compared.nodes.filter(lambda node: node.kind == "new")
     new = tags_of(new_nodes.map(_id)) if plan.result.nodes else frozenset()
     return _OtherDags(changed - {dag_name}, new)
 
 
-def _tags(elements: Rows[Compared] | Rows[StoredVertex]) -> frozenset[str]:
+def _tags(elements: Rows[Change] | Rows[StoredVertex]) -> frozenset[str]:
     return frozenset(elements.flat_map(attrgetter("others")).distinct().collect())
 
 
-def _is_unmatched(element: Compared) -> bool:
-    return element.change == "unmatched"
+def _is_unmatched(element: Change) -> bool:
+    return element.kind == "unmatched"
 
 
-def _id(element: Compared) -> str:
+def _id(element: Change) -> str:
     identifier: str = element.row["id"]
     return identifier
 
 
-def _built_if_changed(edge: Compared) -> Iterable[str]:
-    is_changed = edge.change in ("new", "unmatched") and edge.row.get("label") == "writes"
+def _built_if_changed(edge: Change) -> Iterable[str]:
+    is_changed = edge.kind in ("new", "unmatched") and edge.row.get("label") == "writes"
     return (edge.row["to"],) if is_changed else ()
 
 
