@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from lineage_merge.column_lineage.transformations import Transformation, compose
+from lineage_merge.column_lineage.transformations import Transformation, compose, sort_transformations
 from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import Feeds, FeedsColumn, Influences, JobKey
 from lineage_merge.model.graph_walks import reachable
