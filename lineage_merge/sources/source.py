@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from lineage_merge.infra import setting
 from lineage_merge.sources.kinds import Kind
-from lineage_merge.sources.settings import NamespaceSetting, schema_of
+from lineage_merge.sources.settings import NamespaceSetting
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -20,22 +21,24 @@ Settings = TypeVar("Settings")
 class Source(Generic[Settings]):
     """A source: its display `name`, its `key` in the configuration, and how it is read.
 
-    A subclass is in the folder of the source, beside `settings.schema.json`. `parse` and `read` are required,
-    the others are what a source may have. Methods import what they need when they are called: the
-    configuration and ``--help`` load every source.
+    `settings` is the type of its settings, a dataclass or a tuple of them, and `description` that of its part
+    of the configuration, with an `example` if the keys have none. These and `read` are required, the others
+    are what a source may have. Methods import what they need when they are called: the configuration and
+    ``--help`` load every source.
 
-    `paths` are keys below `key` that hold paths relative to the configuration file. `kinds`: the documents
-    that it recognizes, for messages about another source's input. `job_types` are those whose jobs it
-    describes; `usual_job_types` those of most jobs, of a source whose documents have their own. `by_project`:
-    it describes them project by project, and what a project no longer contains is retired at once, unless a
-    document of the source was rejected. `reports_runs`: it reports all runs of its jobs. `is_catalog`: it
-    only describes datasets that other sources reference. `has_raw_uris`: its datasets are raw URIs, which
-    rules match. `without_sqlglot`: what is missing where sqlglot is not installed.
+    `kinds`: the documents that it recognizes, for messages about another source's input. `job_types` are
+    those whose jobs it describes; `usual_job_types` those of most jobs, of a source whose documents have
+    their own. `by_project`: it describes them project by project, and what a project no longer contains is
+    retired at once, unless a document of the source was rejected. `reports_runs`: it reports all runs of its
+    jobs. `is_catalog`: it only describes datasets that other sources reference. `has_raw_uris`: its datasets
+    are raw URIs, which rules match. `without_sqlglot`: what is missing where sqlglot is not installed.
     """
 
     name: str
     key: str
-    paths: tuple[str, ...] = ()
+    settings: Any
+    description: str
+    example: Any = None
     kinds: tuple[Kind, ...] = ()
     job_types: tuple[str, ...] = ()
     usual_job_types: tuple[str, ...] = ()
@@ -45,9 +48,10 @@ class Source(Generic[Settings]):
     has_raw_uris = False
     without_sqlglot = ""
 
-    def parse(self, settings: Any) -> Settings:
+    def parse(self, written: Any) -> Settings:
         """Return settings that fit the schema as the object in ``Config.sources``. Raises `ConfigError`."""
-        raise NotImplementedError
+        parsed: Settings = setting.parse(self.settings, written, self.key)
+        return parsed
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Any]":
         """Return the records of the source; of a catalog, its entries (`model.records.CatalogEntry`)."""
@@ -118,7 +122,3 @@ class Source(Generic[Settings]):
     def described_job_types(self) -> tuple[str, ...]:
         """Return the types of the jobs that it describes, as far as declared; else its key."""
         return self.job_types or self.usual_job_types or (self.key,)
-
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of its configuration section."""
-        return schema_of(type(self).__module__.rpartition(".")[0])

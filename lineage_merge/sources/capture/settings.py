@@ -1,23 +1,26 @@
 """The ``capture`` configuration section, and the kind of documents that are read."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from lineage_merge.config.section import locations
-from lineage_merge.model.errors import ErrorCollector
+from lineage_merge.infra.setting import Texts, declare
 from lineage_merge.sources.kinds import Kind
-from lineage_merge.sources.settings import RunSelection, run_selection
+from lineage_merge.sources.settings import RunSelection
 from lineage_merge.sources.spline.settings import LISTENER, Spline, is_of_listener
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capture(RunSelection):
-    """Where messages are read from (`files`), and which applications and runs are selected."""
+    """Which files, applications and runs are read."""
 
-    files: tuple[str, ...] = ()
-    applications: tuple[str, ...] = ()
+    files: Texts = declare(
+        "files or folders (local or s3://) that capture.install writes to",
+        example="s3://bucket/lineage",
+        is_path=True,
+    )
+    applications: tuple[str, ...] = declare(
+        "applications to read, by name, globs allowed", (), ["tickit_*"], "all"
+    )
 
     def as_agent(self) -> Spline:
         """Return the settings with which Spline's source reads the files."""
@@ -28,18 +31,6 @@ class Capture(RunSelection):
             agent=self.files,
             applications=self.applications,
         )
-
-
-def parse(settings: Mapping[str, Any]) -> Capture:
-    """Parse settings that fit the schema. Raises `ConfigError`."""
-    errors = ErrorCollector()
-    capture = Capture(
-        files=locations(settings["files"]),
-        applications=tuple(settings.get("applications", ())),
-        **run_selection("capture", settings, errors),
-    )
-    errors.raise_errors()
-    return capture
 
 
 LINES = Kind(

@@ -1,9 +1,9 @@
 """The files of the listener (`lineage_merge.capture.install`): they are read as those of Spline's agent."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from lineage_merge.sources.capture.settings import LINES, Capture, parse
+from lineage_merge.sources.capture.settings import LINES, Capture
 from lineage_merge.sources.source import Source
 
 if TYPE_CHECKING:
@@ -19,14 +19,12 @@ class CaptureSource(Source[Capture]):
     """Reads the messages of the listener."""
 
     name, key = "Spark listener", "capture"
-    paths = ("files",)
+    settings = Capture
+    description = "lineage of Spark applications, as recorded by lineage_merge.capture.install"
     kinds = (LINES,)
     job_types = ("spark",)
     has_raw_uris = True
     reports_runs = True
-
-    def parse(self, settings: Mapping[str, Any]) -> Capture:
-        return parse(settings)
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.capture.reader import read_capture

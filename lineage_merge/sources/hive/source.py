@@ -1,9 +1,9 @@
 """The Hive source: logs of Hive's own lineage."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lineage_merge.sources.hive.settings import LINEAGE, Hive, parse
+from lineage_merge.sources.hive.settings import LINEAGE, Hive
 from lineage_merge.sources.settings import NamespaceSetting
 from lineage_merge.sources.source import Source
 
@@ -20,13 +20,11 @@ class HiveSource(Source[Hive]):
     """Reads the lineage of Hive queries."""
 
     name, key = "Hive", "hive"
-    paths = ("log", "kafka.landing")
+    settings = Hive
+    description = "lineage of Hive queries, from the log of its LineageLogger hook"
     kinds = (LINEAGE,)
     job_types = ("hive",)
     reports_runs = True
-
-    def parse(self, settings: Mapping[str, Any]) -> Hive:
-        return parse(settings)
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.hive.reader import read_hive

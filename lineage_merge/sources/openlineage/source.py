@@ -1,9 +1,9 @@
 """The OpenLineage source. Its job types are those in the events."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from lineage_merge.sources.openlineage.settings import EVENTS, OpenLineage, parse
+from lineage_merge.sources.openlineage.settings import EVENTS, OpenLineage
 from lineage_merge.sources.source import Source
 
 if TYPE_CHECKING:
@@ -19,13 +19,11 @@ class OpenLineageSource(Source[OpenLineage]):
     """Reads events of OpenLineage's clients."""
 
     name, key = "OpenLineage", "openlineage"
-    paths = ("events", "kafka.landing")
+    settings = OpenLineage
+    description = "OpenLineage events of Spark, dbt, Airflow, Flink and others"
     kinds = (EVENTS,)
     usual_job_types = ("spark",)
     reports_runs = True
-
-    def parse(self, settings: Mapping[str, Any]) -> OpenLineage:
-        return parse(settings)
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.openlineage.reader import read_openlineage

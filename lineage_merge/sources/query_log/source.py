@@ -23,13 +23,21 @@ class QueryLogSource(Source[QueryLogs]):
     """Reads the statements of warehouses."""
 
     name, key = "query log", "query_log"
-    paths = ("path",)
+    settings = QueryLogs
+    description = (
+        "histories of statements: Redshift's system views, Athena's executions, files of other warehouses"
+    )
+    example = (
+        {"format": "redshift", "path": "s3://bucket/history", "namespace": "redshift://cluster.region:5439"},
+    )
     kinds = (STATEMENTS, VIEW)
     job_types = tuple(JOB_TYPES.values())
     reports_runs = True
 
-    def parse(self, settings: Sequence[Any]) -> QueryLogs:
-        return section.parse(settings)
+    def parse(self, written: Any) -> QueryLogs:
+        logs = super().parse(written)
+        section.check_logs(logs)
+        return logs
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.query_log.reader import read_query_log

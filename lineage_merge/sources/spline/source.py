@@ -1,10 +1,10 @@
 """The Spline source: the server's database, exported or live, or the agents' files."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from lineage_merge.sources.source import Source
-from lineage_merge.sources.spline.settings import AGENT, EXPORT, Spline, parse
+from lineage_merge.sources.spline.settings import AGENT, EXPORT, Spline
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -20,14 +20,12 @@ class SplineSource(Source[Spline]):
     """Reads Spark's plans as Spline has them."""
 
     name, key = "Spline", "spline"
-    paths = ("export", "agent", "kafka.landing")
+    settings = Spline
+    description = "lineage of Spark applications, as recorded by Spline"
     kinds = (EXPORT, AGENT)
     job_types = ("spark",)
     has_raw_uris = True
     reports_runs = True
-
-    def parse(self, settings: Mapping[str, Any]) -> Spline:
-        return parse(settings)
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.spline.reader import read_spline
