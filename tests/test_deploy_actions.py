@@ -22,7 +22,7 @@ from lineage_merge.orchestration import preflight, publish
 from lineage_merge.questions.past import as_of
 from lineage_merge.sources.query_log.logs import archive, data_api, redshift
 from lineage_merge.sources.query_log.logs.table_files import rows_of
-from lineage_merge.sources.query_log.source import QUERY_LOG
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.history.made_history import MadeHistory
 from tests.iam_policy import Need, allows, needs
 from tests.made_merges import Made

@@ -77,7 +77,8 @@ def sql_folders(
     from lineage_merge.config import parse_default_schema
     from lineage_merge.merge.dataset_resolver import from_config
     from lineage_merge.review.sql_versions import SqlFolders
-    from lineage_merge.sources.sql.files import check_dialect, preflight
+    from lineage_merge.sources.settings import check_dialect
+    from lineage_merge.sources.sql.files import preflight
     from lineage_merge.sources.sql.settings import SqlFiles, default_namespace
     from lineage_merge.sources.sql.settings import project_of as sql_project
 

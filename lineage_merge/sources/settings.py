@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple
 
 from lineage_merge.infra.setting import Form, declare
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.model.times import epoch_ms, parse_duration
 
 
@@ -125,3 +125,18 @@ class RunSelection:
     )
     lookback: timedelta = declare_lookback()
     retire_after: int = declare_retire_after()
+
+
+def check_dialect(key: str, dialect: str) -> None:
+    """Check the dialect. Raises `ConfigError` for an unknown one, `SourceError` without sqlglot."""
+    try:
+        from sqlglot import Dialect
+    except ModuleNotFoundError as error:
+        if error.name != "sqlglot":
+            raise
+        raise SourceError(
+            "cannot read SQL: sqlglot is not installed (install lineage-merge[columns])"
+        ) from None
+    if Dialect.get(dialect) is None:
+        known = ", ".join(sorted(name for name in Dialect.classes if name))
+        raise ConfigError(key, f"unknown dialect {dialect}: one of {known}")

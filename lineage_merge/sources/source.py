@@ -1,7 +1,7 @@
 """The protocol of a source: what it reads, and what it offers to other parts. Imports no Spark."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from lineage_merge.infra import setting
 from lineage_merge.sources.kinds import Kind
@@ -10,12 +10,23 @@ from lineage_merge.sources.settings import NamespaceSetting
 if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.infra.engine.rows import Engine, Rows
+    from lineage_merge.infra.storage import Slice
+    from lineage_merge.model.elements import Reference
     from lineage_merge.sources.airflow_support import AirflowSupport
     from lineage_merge.sources.diagnosis import SourceCheck
     from lineage_merge.sources.discovery import SourceDiscovery
     from lineage_merge.sources.resolver import Resolver
 
 Settings = TypeVar("Settings")
+
+
+class ModelJob(NamedTuple):
+    """The job of a node that dbt builds; `target`: the configured one of its manifest."""
+
+    node: str
+    target: str
+    name: str
+    dataset: "Reference"
 
 
 class Source(Generic[Settings]):
@@ -95,16 +106,17 @@ class Source(Generic[Settings]):
         """Return the namespaces that are configured for its tables."""
         return ()
 
-    def retire_after(self, _settings: Settings) -> int:
-        """Return after how many successful runs of a job without a write its target is retired (0: never).
-
-        For a source that reports runs.
-        """
-        return 0
+    def retire_after(self, settings: Settings) -> int:
+        """Return after how many successful runs of a job without a write its target is retired (0: never)."""
+        return int(getattr(settings, "retire_after", 0))
 
     def stated_projects(self, _settings: Settings) -> Iterable[str]:
         """Return the projects that the configuration names."""
         return ()
+
+    def model_jobs(self, engine: "Engine", _settings: Settings) -> "Rows[ModelJob]":
+        """Return the jobs of what it builds in warehouses, whose logs have their statements."""
+        return engine.empty()
 
     # Other parts
 
@@ -122,3 +134,23 @@ class Source(Generic[Settings]):
     def described_job_types(self) -> tuple[str, ...]:
         """Return the types of the jobs that it describes, as far as declared; else its key."""
         return self.job_types or self.usual_job_types or (self.key,)
+
+
+class FileSource(Source[Settings]):
+    """A source of `files` of lines, and perhaps of a Kafka topic."""
+
+    def find(self, settings: Settings) -> "list[Slice]":
+        """List the files, cut into slices. Raises `SourceMissing` for a location without files."""
+        from lineage_merge.sources import line_files
+
+        return line_files.find(self.files(settings))
+
+    def size(self, settings: Settings) -> int | None:
+        """Return the stored bytes of the files, None with a Kafka topic. Raises `SourceError`."""
+        if getattr(settings, "kafka", None):
+            return None
+        return sum(part.end - part.start for part in self.find(settings))
+
+    def preflight(self, settings: Settings) -> None:
+        """Check that the files can be listed. Raises `SourceError`."""
+        self.find(settings)

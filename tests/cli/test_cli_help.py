@@ -208,7 +208,6 @@ def test_a_merge_of_small_files_imports_no_client_of_what_it_does_not_use() -> N
         "orchestration.demo",
         "orchestration.read_sources",
         "sources.spline.reader",
-        "sources.capture.reader",
     )
     imported = python_imports("-c", "import " + ", ".join(f"lineage_merge.{each}" for each in modules))
 

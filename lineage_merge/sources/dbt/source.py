@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from lineage_merge.sources.dbt import settings as section
 from lineage_merge.sources.dbt.settings import KINDS, DbtProject
 from lineage_merge.sources.settings import NamespaceSetting
-from lineage_merge.sources.source import Source
+from lineage_merge.sources.source import ModelJob, Source
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -47,6 +47,11 @@ class DbtSource(Source[Projects]):
         from lineage_merge.sources.dbt.doctor import CHECKS
 
         return CHECKS
+
+    def model_jobs(self, engine: "Engine", settings: Projects) -> "Rows[ModelJob]":
+        from lineage_merge.sources.dbt import reader
+
+        return reader.model_jobs(engine, settings)
 
     def namespaces(self, settings: Projects) -> Iterable[NamespaceSetting]:
         return section.namespaces(settings)

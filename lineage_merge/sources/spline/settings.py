@@ -11,7 +11,7 @@ from typing import Any, Literal
 from lineage_merge.infra.setting import Form, SecretName, Texts, VariableName, declare
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.kafka_landing.settings import Kafka, text_of
-from lineage_merge.sources.kinds import Kind
+from lineage_merge.sources.kinds import LISTENER, Kind, is_of_listener
 from lineage_merge.sources.settings import RunSelection
 
 # Keys that say where documents are read from.
@@ -53,7 +53,7 @@ class Arango:
         "lineage/arango#password",
     )
     auth_method: Literal["basic", "jwt"] = declare("authentication method", "basic")
-    batch_size: int = declare("documents per cursor batch", 1000, minimum=1, maximum=100000)
+    batch_size: int = declare("documents per cursor batch", 1000, minimum=1, maximum=100_000)
     timeout_seconds: float = declare("timeout of one request, in seconds", 60, above=0, maximum=86400)
     known_password: str | None = field(default=None, repr=False)
 
@@ -163,14 +163,28 @@ class Spline(RunSelection):
         return any(fnmatch.fnmatchcase(name, glob) for name in names for glob in self.applications)
 
 
-# The agent that our own listener names.
-LISTENER = "lineage-merge"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture(RunSelection):
+    """Which files, applications and runs are read."""
 
+    files: Texts = declare(
+        "files or folders (local or s3://) that capture.install writes to",
+        example="s3://bucket/lineage",
+        is_path=True,
+    )
+    applications: tuple[str, ...] = declare(
+        "applications to read, by name, globs allowed", (), ["tickit_*"], "all"
+    )
 
-def is_of_listener(body: object) -> bool:
-    """Return whether a plan is one of our own listener (`lineage_merge.capture.install`)."""
-    agent = body.get("agentInfo") if isinstance(body, dict) else None
-    return isinstance(agent, dict) and agent.get("name") == LISTENER
+    def as_agent(self) -> Spline:
+        """Return the settings with which Spline's source reads the files."""
+        return Spline(
+            runs=self.runs,
+            lookback=self.lookback,
+            retire_after=self.retire_after,
+            agent=self.files,
+            applications=self.applications,
+        )
 
 
 EXPORT = Kind(
@@ -192,4 +206,13 @@ AGENT = Kind(
         r"Execution(?:Plan|Event) \(apiVersion"
         rf'|\[\s*"(?:plan|event)"\s*,\s*(?!\{{"agentInfo":\{{"name":"{LISTENER}")[\[{{]'
     ),
+)
+LINES = Kind(
+    "messages of capture.install",
+    "give them as capture.files",
+    is_document=lambda document: (
+        isinstance(document, list) and document[:1] == ["plan"] and any(map(is_of_listener, document[1:2]))
+    ),
+    pattern=re.compile(rf'\["plan", \{{"agentInfo":\{{"name":"{LISTENER}"'),
+    first="[",
 )

@@ -27,7 +27,7 @@ from lineage_merge.sources.query_log.logs.archive_layout import (
 )
 from lineage_merge.sources.query_log.logs.redshift_views import HISTORY, TRANSACTIONS
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.source import QUERY_LOG
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.command_line import in_process
 from tests.s3_fixtures import S3
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_entries, read_log

@@ -13,7 +13,7 @@ from lineage_merge.sources.query_log import doctor
 from lineage_merge.sources.query_log.logs import archive, archive_layout, data_api
 from lineage_merge.sources.query_log.logs.redshift_views import HISTORY, TRANSACTIONS
 from lineage_merge.sources.query_log.settings import QueryLog
-from lineage_merge.sources.query_log.source import QUERY_LOG
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_entries, read_log
 from tests.sources.query_log.redshift_standin import Cluster, Clusters
 from tests.sources.query_log.test_query_log_week import week

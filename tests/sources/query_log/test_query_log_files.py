@@ -13,7 +13,7 @@ from lineage_merge.infra.storage import find_files
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources.query_log import doctor
 from lineage_merge.sources.query_log.discovery import QueryLogDiscovery
-from lineage_merge.sources.query_log.source import QUERY_LOG
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.s3_fixtures import S3
 from tests.sources.query_log.log_reading import NAMESPACE, read_entries, read_log
 from tests.sources.query_log.redshift_history import History

@@ -14,7 +14,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.join import merge_locally
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.sources.query_log.source import QUERY_LOG
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_entries, read_log
 from tests.sources.query_log.redshift_history import History, Session
 

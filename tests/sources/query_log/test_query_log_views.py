@@ -17,8 +17,8 @@ import pytest
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.sources.query_log.logs import athena, data_api
-from lineage_merge.sources.query_log.source import QUERY_LOG
 from lineage_merge.sources.query_log.statements.view_definitions import ViewDefinition, statement_of
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.record_reading import writes_of
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_log
 from tests.sources.query_log.redshift_history import History
