@@ -80,7 +80,10 @@ class QueryLog:
         form=Form(written=Mapping[str, str], parse=lambda written, _key: tuple(written.items())),
     )
     user_salt_env: VariableName = declare(
-        "name of the environment variable with the key of the hashes", "", "LINEAGE_USER_SALT"
+        "name of the environment variable with the key of the hashes",
+        "",
+        "LINEAGE_USER_SALT",
+        form=Form(hints={"": "set a variable to the salt, and give its name"}),
     )
     user_salt_secret: SecretName = declare(
         "name or ARN of the AWS Secrets Manager secret with the key of the hashes; #key for a JSON secret",

@@ -45,7 +45,10 @@ class Arango:
     database: str = declare("name of Spline's database", example="spline")
     username: str = declare("user to log in as", "root", "reader", form=Form(schema={"minLength": 0}))
     password_env: VariableName = declare(
-        "name of the environment variable with the password", "", "ARANGO_PASSWORD"
+        "name of the environment variable with the password",
+        "",
+        "ARANGO_PASSWORD",
+        form=Form(hints={"": "set a variable to the password, and give its name"}),
     )
     password_secret: SecretName = declare(
         "name or ARN of the AWS Secrets Manager secret with the password; #key for a JSON secret",
