@@ -143,11 +143,11 @@ def cpu_seconds(folder: Path) -> float:
 def _read(engine: Any, folder: Path) -> Any:
     from lineage_merge.merge import dataset_resolver
     from lineage_merge.orchestration.configuration import CONFIGURATION
-    from lineage_merge.sources.query_log.reader import read_query_log
+    from lineage_merge.sources.registry import QUERY_LOG
 
     entry = {"format": "redshift", "path": str(folder), "namespace": NAMESPACE}
     config = CONFIGURATION.parse({"dag_name": "benchmark", "environment": "dev", "query_log": [entry]})
-    return read_query_log(engine, config, dataset_resolver.from_config(config))
+    return QUERY_LOG.read(engine, config, dataset_resolver.from_config(config))
 
 
 def _used(_number: int) -> tuple[int, tuple[float, float]]:

@@ -56,7 +56,7 @@ def _installed(*, editable: bool) -> Iterator[str]:
         yield f"{lineage_merge.__version__} is not the version of its metadata"
     needed = [
         "py.typed",
-        "config/config.schema.json",
+        "graph_format/node.schema.json",
         "exporters/page/page.html",
     ]
     needed += [] if editable else ["sample_data/README.md"]

@@ -840,6 +840,19 @@ def test_every_example_of_the_schema_is_valid() -> None:
     assert sum("examples" in node for node in found) > 80
 
 
+def test_every_key_is_required_or_shows_its_default() -> None:
+    def without_default(schema: Mapping[str, Any]) -> set[str]:
+        inner = {**schema, **schema.get("items", {})}
+        return {
+            name
+            for name, child in inner.get("properties", {}).items()
+            if name not in inner.get("required", ())
+            and not {"default", "x-default", "properties"} & child.keys()
+        }.union(*map(without_default, inner.get("properties", {}).values()))
+
+    assert without_default(CONFIGURATION.schema) <= {source.key for source in SOURCES}
+
+
 def test_every_key_that_a_flag_sets_has_an_example() -> None:
     without = {key.dotted for key in CONFIGURATION.settable if not {"examples", "enum"} & key.schema.keys()}
 

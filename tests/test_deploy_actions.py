@@ -22,7 +22,7 @@ from lineage_merge.orchestration import preflight, publish
 from lineage_merge.questions.past import as_of
 from lineage_merge.sources.query_log.logs import archive, data_api, redshift
 from lineage_merge.sources.query_log.logs.table_files import rows_of
-from lineage_merge.sources.query_log.settings import parse
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.history.made_history import MadeHistory
 from tests.iam_policy import Need, allows, needs
 from tests.made_merges import Made
@@ -156,7 +156,7 @@ def test_the_job_may_add_merges_to_the_history_read_and_compact_it(calls: list[N
 
 def test_the_archive_and_its_reader_may_do_what_they_call(clusters: Clusters, calls: list[Need]) -> None:
     entry = {"format": "redshift", "cluster": "wh", "database": "dw", "db_user": "lineage"}
-    (log,) = parse(
+    (log,) = QUERY_LOG.parse(
         [
             entry
             | {"namespace": "redshift://wh:5439", "region": "eu-west-1", "archive": "s3://lineage/query_log"}

@@ -14,7 +14,7 @@ import pytest
 from lineage_merge.infra.document_decoder import DocumentDecoder, loads
 from lineage_merge.infra.json_schema import Checker, SchemaError
 from lineage_merge.model.elements import JobKey, Problem
-from lineage_merge.naming.spark import JOB_TYPE
+from lineage_merge.naming.jobs import SPARK
 from lineage_merge.sources.spline.database_state import Snapshot
 from lineage_merge.sources.spline.documents import (
     COLLECTIONS,
@@ -234,7 +234,7 @@ def test_plans_are_translated_of_the_fields_that_the_schema_names() -> None:
                 assert not isinstance(decoded, Problem)
                 fields.setdefault(key, {}).setdefault(collection, []).append(decoded)
     assert len(fields) > 30
-    job = JobKey(JOB_TYPE, "job")
+    job = JobKey(SPARK, "job")
     for key, documents in everything.items():
         whole, read = (plan_of(key[1], each, Snapshot(newest=5)) for each in (documents, fields[key]))
         assert list(translate(whole)) == list(translate(read))

@@ -76,7 +76,7 @@ def test_the_wheel_installs_without_an_index_and_has_all_that_runs(environment: 
     package = next(environment.glob("lib/*/site-packages")) / "lineage_merge"
     for name in (
         "orchestration/pipeline.py",
-        "config/config.schema.json",
+        "graph_format/node.schema.json",
         "py.typed",
         "orchestration/publish/lineage_merge_job.py",
     ):

@@ -206,14 +206,14 @@ def _inputs(
 
 def _given_namespace(given: dict[str, Any]) -> str:
     """Return the namespace that an option gives for the tables of projects, or "". Raises `ConfigError`."""
-    from lineage_merge.config.section import namespace
+    from lineage_merge.config.section import parse_namespace
 
     for source in SOURCES:
         own = source.discovery()
         for option in own.options:
             value = given[_parameter(source, option.key)]
             if own.describes_projects and option.key == "namespace" and value:
-                return namespace(option.flag, value)
+                return parse_namespace(value, option.flag)
     return ""
 
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import click
 
-from lineage_merge.config.section import namespace
+from lineage_merge.config.section import parse_namespace
 from lineage_merge.model.errors import ConfigError, NamingError
 from lineage_merge.orchestration.init.discovery import Inputs
 from lineage_merge.orchestration.init.findings import Findings
@@ -121,6 +121,6 @@ def _describes_projects(source: Source[Any]) -> bool:
 
 def _parse_namespace(text: str) -> str:
     try:
-        return namespace("namespace", text)
+        return parse_namespace(text, "namespace")
     except (ConfigError, NamingError) as error:
         raise click.BadParameter(error.message) from None

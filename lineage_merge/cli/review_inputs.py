@@ -77,7 +77,8 @@ def sql_folders(
     from lineage_merge.config import parse_default_schema
     from lineage_merge.merge.dataset_resolver import from_config
     from lineage_merge.review.sql_versions import SqlFolders
-    from lineage_merge.sources.sql.files import check_dialect, preflight
+    from lineage_merge.sources.settings import check_dialect
+    from lineage_merge.sources.sql.files import preflight
     from lineage_merge.sources.sql.settings import SqlFiles, default_namespace
     from lineage_merge.sources.sql.settings import project_of as sql_project
 
@@ -122,11 +123,11 @@ def project_of(configured: Sequence["DbtProject"], head: str | None, namespace: 
 
     Its namespace is "" if neither names it. Raises `ConfigError` if it is ambiguous.
     """
-    from lineage_merge.config.section import namespace as parse_namespace
+    from lineage_merge.config.section import parse_namespace
     from lineage_merge.sources.dbt.settings import DbtProject
 
     if namespace:
-        namespace = parse_namespace("--namespace", namespace)
+        namespace = parse_namespace(namespace, "--namespace")
     same = [dbt_project for dbt_project in configured if head in (None, dbt_project.manifest)] or configured
     if len(same) > 1 and not head:
         places = ", ".join(project.manifest for project in same)
@@ -178,11 +179,11 @@ def warehouse_namespace(
     Without both, the only one of the platform in the configuration. Raises `ConfigError` if there are
     several, or if there is none and the names must be those of a graph.
     """
-    from lineage_merge.config.section import namespace
+    from lineage_merge.config.section import parse_namespace
     from lineage_merge.naming import namespace_form
 
     if given:
-        return Namespace(namespace("--namespace", given, platform))
+        return Namespace(parse_namespace(given, "--namespace", platform))
     if default:
         return Namespace(default)
     form = namespace_form(platform)

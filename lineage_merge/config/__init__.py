@@ -1,7 +1,7 @@
 """The configuration: read once, validated against its JSON Schema, passed down.
 
-Three layers, later ones take precedence: YAML file, environment variables, flags. Keys are defined in
-`config.schema.json`, those of sources in their own schemas. The names of variables and flags are derived from
+Three layers, later ones take precedence: YAML file, environment variables, flags. Keys are the fields of
+`Config` and of the settings of sources (`infra.setting`). The names of variables and flags are derived from
 the keys (``spline.arango.hosts``: ``LINEAGE_MERGE_SPLINE_ARANGO_HOSTS``, ``--spline-arango-hosts``). Sources
 and exporters are injected (`orchestration.configuration`).
 """
@@ -25,8 +25,9 @@ from lineage_merge.config.settings import (
     QuerySettings,
     Rule,
     SparkOptions,
+    parse_default_schema,
+    split_dataset,
 )
-from lineage_merge.config.validation import parse_default_schema, split_dataset
 from lineage_merge.infra.graph_files import EMBEDDED
 from lineage_merge.infra.telemetry import Metrics
 

@@ -2,19 +2,22 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.config import layers, section, validation
-from lineage_merge.config import layers as files
+from lineage_merge.config import layers, policies, section
 from lineage_merge.config.layers import Layers, SettingOrigins
 from lineage_merge.config.section import Key, Section
 from lineage_merge.config.settings import Config
-from lineage_merge.config.validation import CheckExporters
+from lineage_merge.infra import setting
 from lineage_merge.infra.json_schema import MISSING, UNKNOWN_KEY, Checker, SchemaError
-from lineage_merge.model.errors import ConfigError, similar_names
+from lineage_merge.model.errors import ConfigError, ErrorCollector, similar_names
+
+# Returns the settings by exporter. Raises `ConfigError` if they are invalid.
+CheckExporters = Callable[[Mapping[str, Any]], Mapping[str, Mapping[str, Any]]]
 
 
 def _no_exporters(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
@@ -33,7 +36,14 @@ class ConfigReader:
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the configuration file."""
-        return section.schema(self._sections)
+        whole = setting.schema_of(Config)
+        own = whole["properties"]
+        first = {name: own[name] for name in whole["required"]}
+        sections = {
+            each.key: setting.schema_of(each.settings, each.description, each.example)
+            for each in self._sections
+        }
+        return {**whole, "properties": {**first, **sections, **own}}
 
     @cached_property
     def settable(self) -> tuple[Key, ...]:
@@ -56,7 +66,7 @@ class ConfigReader:
         key. Relative paths in the file are relative to its folder, those in variables and flags to the
         working directory. Empty variables are ignored. Raises `ConfigError`.
         """
-        of_file = files.read(file, self._sections) if file else Layers({}, SettingOrigins())
+        of_file = layers.read(file, self.schema) if file else Layers({}, SettingOrigins())
         return layers.add_layers(
             of_file, self.settable, os.environ if environ is None else environ, flags or {}
         )
@@ -96,14 +106,37 @@ class ConfigReader:
         valid = {key: settings[key] for key in known if key in settings} if isinstance(settings, dict) else {}
         config = None
         try:
-            config = validation.parse(
-                valid, self._sections, self._check_exporters, needs_source=needs_source and not errors
-            )
+            config = self._parse(valid, needs_source=needs_source and not errors)
         except ConfigError as error:
             errors.append(error)
         if errors or config is None:
             raise origins.locate(errors)
         return config
+
+    def _parse(self, valid: Mapping[str, Any], *, needs_source: bool) -> Config:
+        """Return the `Config` of settings that are valid by the schema; sections may be missing."""
+        errors = ErrorCollector()
+        sources: dict[str, Any] = {}
+        for each in self._sections:
+            if each.key in valid:
+                with errors.collecting():
+                    sources[each.key] = each.parse(valid[each.key])
+        exporters: Mapping[str, Any] = valid.get("exporters", {})
+        with errors.collecting():
+            exporters = self._check_exporters(exporters) if exporters else {}
+        config = Config("", "")
+        with errors.collecting():
+            config = setting.parse(Config, {"dag_name": "", "environment": "", **valid}, "")
+        layers_of_data = valid.get("query", {}).get("layers", {})
+        errors.errors += policies.find_errors(valid.get("policies", ()), layers_of_data)
+        errors.raise_errors()
+        lineage_sources = [each.key for each in self._sections if not each.is_catalog]
+        if needs_source and not any(sources.get(key) for key in lineage_sources):
+            others, last = ", ".join(lineage_sources[:-1]), lineage_sources[-1]
+            raise ConfigError("", f"no source: set {others} or {last}")
+        has_kafka = any(getattr(source, "kafka", None) for source in sources.values())
+        spark = replace(config.spark, kafka=has_kafka)
+        return replace(config, sources=sources, spark=spark, exporters=exporters)
 
     def _is_scope(self, error: SchemaError) -> bool:
         """Whether the DAG or the environment is missing, the keys that the schema requires."""

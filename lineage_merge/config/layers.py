@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lineage_merge.config.section import PREFIX, Key, Section
+from lineage_merge.config.section import PREFIX, Key
 from lineage_merge.config.settings import NO_HISTORY
 from lineage_merge.infra import storage
+from lineage_merge.infra.json_schema import PATH
 from lineage_merge.model.errors import ConfigError, SourceError
 
 # A damaged file may have thousands of errors.
@@ -142,7 +143,7 @@ def _value(key: Key, text: str, origin: str) -> Any:
     return text
 
 
-def read(file: Path | str, sections: Iterable[Section]) -> Layers:
+def read(file: Path | str, schema: Mapping[str, Any]) -> Layers:
     """Return the settings of `file`, a path or s3://bucket/key, and their lines. Raises `ConfigError`."""
     from lineage_merge.infra import yaml_text  # imported late: --help does not need it
 
@@ -153,25 +154,7 @@ def read(file: Path | str, sections: Iterable[Section]) -> Layers:
     history = settings.get("history")
     if isinstance(history, str) or history is False:
         settings["history"] = {"location": history or NO_HISTORY}
-    exporters = settings.get("exporters")
-    exporter_paths = (
-        [(f"exporters.{name}", "out") for name in exporters] if isinstance(exporters, dict) else []
-    )
-    source_paths = [f"{source.key}.{path}".rpartition(".") for source in sections for path in source.paths]
-    path_keys = [
-        *((section, name) for section, _, name in source_paths),
-        *exporter_paths,
-        ("history", "location"),
-    ]
-    for section, name in path_keys:
-        entries: Any = settings
-        for part in section.split("."):
-            entries = entries.get(part) if isinstance(entries, dict) else None
-        for entry in entries if isinstance(entries, list) else [entries]:
-            if isinstance(entry, dict) and isinstance(entry.get(name), str):
-                entry[name] = _beside(file, entry[name])
-            elif isinstance(entry, dict) and isinstance(entry.get(name), list):
-                entry[name] = [_beside(file, e) if isinstance(e, str) else e for e in entry[name]]
+    settings = _resolve_paths(settings, schema, file)
     return Layers(settings, SettingOrigins(origin, lines))
 
 
@@ -188,6 +171,18 @@ def _text(file: Path | str) -> str:
         invalid = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "not the name of a file"
         reason = error.strerror if isinstance(error, OSError) else invalid
         raise ConfigError("", f"cannot read {storage.shown(str(file))}: {reason}") from None
+
+
+def _resolve_paths(settings: Any, schema: Mapping[str, Any], file: Path | str) -> Any:
+    """Return settings, which may be invalid, with the locations that are relative to their file resolved."""
+    if isinstance(settings, dict):
+        known, others = schema.get("properties", {}), schema.get("additionalProperties")
+        of_other = others if isinstance(others, dict) else {}
+        return {key: _resolve_paths(each, known.get(key, of_other), file) for key, each in settings.items()}
+    if isinstance(settings, list):
+        is_path = {PATH: schema.get(PATH, False)}
+        return [_resolve_paths(each, is_path | schema.get("items", {}), file) for each in settings]
+    return _beside(file, settings) if isinstance(settings, str) and schema.get(PATH) else settings
 
 
 def _beside(file: Path | str, location: str) -> str:

@@ -1,15 +1,19 @@
-"""Settings of `propagation`: where tags stop. Pure."""
+"""Settings of `propagation`: where tags stop."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from lineage_merge.config.section import locations
-from lineage_merge.infra.json_schema import path_text
-from lineage_merge.model.errors import ConfigError, ErrorCollector
+from lineage_merge.infra.setting import Form, Texts, declare
+from lineage_merge.model.errors import ConfigError
 
 # The key of the settings of tags without settings of their own.
 ANY_TAG = "*"
+
+_STOPS = (
+    *("IDENTITY", "TRANSFORMATION", "AGGREGATION", "CONDITIONAL", "WINDOW"),
+    *("FILTER", "JOIN", "GROUP_BY", "SORT", "influences"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,51 +26,51 @@ class Cleared:
 
 
 @dataclass(frozen=True, slots=True)
+class _Cleared:
+    """Columns that do not carry a tag, as they are written."""
+
+    column: str = declare("globs: dataset#column", example="*.orders#email_domain")
+    reason: str = declare(
+        "why the column does not carry the tag; answers show it", example="a domain is no personal data"
+    )
+
+    def complete(self, key: str) -> Cleared:
+        dataset, _, column = self.column.rpartition("#")
+        if not dataset or not column:
+            raise ConfigError(f"{key}.column", "expected dataset#column; example: *.orders#email_domain")
+        if not self.reason.strip():
+            raise ConfigError(f"{key}.reason", "is empty; example: a domain is no personal data")
+        return Cleared(dataset, column, self.reason.strip())
+
+
+@dataclass(frozen=True, slots=True)
 class Propagation:
-    """Where a tag stops. By default it stops nowhere.
+    """Where a tag stops. By default it stops nowhere."""
 
-    `stop_at`: transformations (AGGREGATION, FILTER) and `influences`. `stop_at_functions`: globs on names of
-    functions. `stop_at_datasets`: globs on datasets that do not inherit the tag. `clear`: columns that do
-    not carry it.
-    """
-
-    stop_at: frozenset[str] = frozenset()
-    stop_at_functions: tuple[str, ...] = ()
-    stop_at_datasets: tuple[str, ...] = ()
-    clear: tuple[Cleared, ...] = ()
+    stop_at: frozenset[Annotated[str, Form(schema={"enum": [*_STOPS]})]] = declare(
+        "transformations of values (IDENTITY, TRANSFORMATION, AGGREGATION, CONDITIONAL, WINDOW), influences "
+        "on rows (FILTER, JOIN, GROUP_BY, SORT), or influences: all of these",
+        frozenset(),
+        ["AGGREGATION", "CONDITIONAL", "influences"],
+        form=Form(schema={"minItems": 1}),
+    )
+    stop_at_functions: Texts = declare(
+        "names of functions, one or several globs: the tag stops if the column is only used inside calls of "
+        "them",
+        (),
+        ["sha2", "md5", "mask*"],
+    )
+    stop_at_datasets: Texts = declare(
+        "datasets that do not inherit the tag, one or several globs", (), ["*.anonymized.*"]
+    )
+    clear: tuple[Cleared, ...] = declare(
+        "columns that do not carry the tag, not even as their own, each with a reason",
+        (),
+        [{"column": "*.orders#email_domain", "reason": "a domain is no personal data"}],
+        form=Form(written=tuple[_Cleared, ...], schema={"minItems": 1}),
+    )
 
 
 def propagation_of(tag: str, settings: Mapping[str, Propagation]) -> Propagation:
     """Return the settings of a tag: its own, those of `*`, or the defaults."""
     return settings.get(tag) or settings.get(ANY_TAG) or Propagation()
-
-
-def parse_propagation(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Propagation]:
-    """Return the settings by tag. Raises `ConfigError` with all findings."""
-    errors = ErrorCollector()
-    propagation = {
-        tag: Propagation(
-            frozenset(locations(rule.get("stop_at", ()))),
-            locations(rule.get("stop_at_functions", ())),
-            locations(rule.get("stop_at_datasets", ())),
-            tuple(_all_cleared(tag, rule.get("clear", ()), errors)),
-        )
-        for tag, rule in settings.items()
-    }
-    errors.raise_errors()
-    return propagation
-
-
-def _all_cleared(tag: str, entries: Sequence[Mapping[str, Any]], errors: ErrorCollector) -> Iterator[Cleared]:
-    for index, entry in enumerate(entries):
-        with errors.collecting():
-            yield _cleared(path_text(["propagation", tag, "clear", index]), entry)
-
-
-def _cleared(key: str, entry: Mapping[str, Any]) -> Cleared:
-    dataset, _, column = entry["column"].rpartition("#")
-    if not dataset or not column:
-        raise ConfigError(f"{key}.column", "expected dataset#column; example: *.orders#email_domain")
-    if not entry["reason"].strip():
-        raise ConfigError(f"{key}.reason", "is empty; example: a domain is no personal data")
-    return Cleared(dataset, column, entry["reason"].strip())

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 FORM = "x-form"
 # Custom keyword next to `pattern`: remedies by regular expressions that wrong values match.
 HINTS = "x-hints"
+# Custom keywords of settings: a default in words, and that a text is relative to the configuration file.
+DEFAULT = "x-default"
+PATH = "x-path"
 
 MISSING = "is missing"
 # Problem of an unknown key without a similar known one.

@@ -20,6 +20,7 @@ from functools import cache
 from typing import Any, Literal, Protocol, TextIO
 
 from lineage_merge.infra.redaction import redact
+from lineage_merge.infra.setting import Form, declare
 
 Attributes = Mapping[str, str | int]
 SetCounts = Callable[[Mapping[str, int]], None]
@@ -85,8 +86,17 @@ MAX_METRICS = 100
 class Metrics:
     """Metrics of each run in CloudWatch's Embedded Metric Format (`emf`), or none."""
 
-    format: Literal["none", "emf"] = "none"
-    namespace: str = "lineage_merge"
+    format: Literal["none", "emf"] = declare(
+        "emf (CloudWatch Embedded Metric Format on standard output) or none", "none"
+    )
+    namespace: str = declare(
+        "CloudWatch namespace of the metrics",
+        "lineage_merge",
+        "lineage_merge",
+        form=Form(
+            "^(?!AWS/)[A-Za-z0-9._/#:-]{1,255}$", "letters, digits and . _ / # : -, not beginning with AWS/"
+        ),
+    )
 
 
 class RunSettings(Protocol):

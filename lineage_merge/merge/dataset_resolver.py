@@ -15,7 +15,7 @@ from lineage_merge.model.elements import DatasetName, Element, Reference, datase
 from lineage_merge.model.errors import NamingError
 from lineage_merge.model.records import Record
 from lineage_merge.naming.identifiers import join_name, split_name
-from lineage_merge.naming.spark import SESSION_CATALOG
+from lineage_merge.naming.jobs import SESSION_CATALOG
 from lineage_merge.sources import registry
 
 # Parts of the configuration that complete a short name or map a Spark catalog.

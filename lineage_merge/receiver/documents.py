@@ -14,8 +14,7 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.model.errors import DocumentError
-from lineage_merge.sources.openlineage.documents import is_event
-from lineage_merge.sources.spline.agent.messages import array_line
+from lineage_merge.sources.kinds import array_line, is_openlineage_event
 
 _CURRENT = "1.2"
 _SPACE = " \t\r\n"
@@ -162,7 +161,7 @@ def _spline_line(kind: str, text: str, version: str) -> bytes:
 
 
 def _openlineage_line(document: object, text: str, field: str) -> bytes:
-    if not is_event(document):
+    if not is_openlineage_event(document):
         problem = "not an OpenLineage event: expected eventTime and a run, job or dataset"
         raise DocumentError("the body", field, problem)
     _check_surrogates(text, field)

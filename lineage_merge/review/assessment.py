@@ -7,7 +7,7 @@ from lineage_merge.graph_format.elements import Edge, Vertex, title_of_id
 from lineage_merge.graph_format.schema import SETS
 from lineage_merge.model.counts import format_names
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.naming.dbt import JOB_TYPE, project_of, unique_id_of
+from lineage_merge.naming.jobs import DBT, project_of, unique_id_of
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.traversal.effects import Change
@@ -237,7 +237,7 @@ def _is_declared(edge: Edge) -> bool:
 
 def _is_of(edge: Edge, unique_ids: Set[str], project: str) -> bool:
     """Return whether a job of these entries has the edge. Another project may install the same package."""
-    if edge.properties.get("job_type") != JOB_TYPE or unique_id_of(edge.job) not in unique_ids:
+    if edge.properties.get("job_type") != DBT or unique_id_of(edge.job) not in unique_ids:
         return False
     return not project or project_of(edge.job) == project
 

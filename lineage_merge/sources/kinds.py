@@ -1,5 +1,6 @@
-"""Kinds of documents, which sources declare (`source.Source.kinds`)."""
+"""Kinds of documents, which sources declare (`source.Source.kinds`), and forms that clients send."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,3 +31,30 @@ class Kind:
         """Return whether a JSON document is one of this kind."""
         has_keys = isinstance(document, dict) and any(document.keys() >= set(keys) for keys in self.keys)
         return has_keys or self.is_document(document)
+
+
+# The agent that our own listener names.
+LISTENER = "lineage-merge"
+
+
+def is_of_listener(body: object) -> bool:
+    """Return whether a plan is one of our own listener (`lineage_merge.capture.install`)."""
+    agent = body.get("agentInfo") if isinstance(body, dict) else None
+    return isinstance(agent, dict) and agent.get("name") == LISTENER
+
+
+def is_openlineage_event(document: object) -> bool:
+    """Return whether a JSON value is intended as an event of OpenLineage, valid or not."""
+    return isinstance(document, dict) and (
+        ("eventTime" in document and not {"run", "job", "dataset"}.isdisjoint(document))
+        or {"run", "job"} <= document.keys()
+    )
+
+
+def array_line(kind: str, body: bytes, version: str = "") -> bytes:
+    """Return the line of a plan or an event of a Spline agent, without a line feed.
+
+    `body` is its JSON on one line. A given `version` of the producer API is appended.
+    """
+    suffix = b", " + json.dumps(version).encode() if version else b""
+    return b'["' + kind.encode() + b'", ' + body + suffix + b"]"

@@ -13,12 +13,12 @@ from lineage_merge.sources import line_files
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines
 from lineage_merge.sources.discovery import SourceDiscovery, files_option
 from lineage_merge.sources.resolver import Resolver
-from lineage_merge.sources.source import Source
+from lineage_merge.sources.source import FileSource
 
 Settings = TypeVar("Settings")
 
 
-class LineSource(Source[Settings]):
+class LineSource(FileSource[Settings]):
     """A source of lines. Its files are those of `files`, under the key `line_key` of its section.
 
     `flag` of `init` names them. `remedy`: what to do about files without lineage. A line that cannot be read
@@ -35,16 +35,8 @@ class LineSource(Source[Settings]):
 
     def read(self, engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
         """Read the files in slices, as records."""
-        parts = line_files.parallel(engine, line_files.find(self.files(config.sources[self.key])))
+        parts = line_files.parallel(engine, self.find(config.sources[self.key]))
         return parts.flat_map(partial(_records, self, resolver))
-
-    def size(self, settings: Settings) -> int:
-        """Return the stored bytes of the files. Raises `SourceError`."""
-        return line_files.list_bytes(self.files(settings))
-
-    def preflight(self, settings: Settings) -> None:
-        """Check that the files can be listed. Raises `SourceError`."""
-        line_files.find(self.files(settings))
 
     def checks(self) -> Sequence[SourceCheck]:
         """Return the check of the files: they exist, and the last one has lineage."""

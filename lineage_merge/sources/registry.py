@@ -9,19 +9,19 @@ references are used.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge.sources.capture.source import CAPTURE
 from lineage_merge.sources.dbt.source import DBT
 from lineage_merge.sources.glue.source import GLUE
 from lineage_merge.sources.hive.source import HIVE
 from lineage_merge.sources.openlineage.source import OPENLINEAGE
-from lineage_merge.sources.query_log.source import QUERY_LOG
+from lineage_merge.sources.query_log.source import QueryLogSource
 from lineage_merge.sources.source import Source
-from lineage_merge.sources.spline.source import SPLINE
+from lineage_merge.sources.spline.source import CAPTURE, SPLINE
 from lineage_merge.sources.sql.source import SQL
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
 
+QUERY_LOG = QueryLogSource(DBT)
 # In reading order, which is also the order in `doctor`.
 SOURCES: tuple[Source[Any], ...] = (SPLINE, CAPTURE, OPENLINEAGE, HIVE, QUERY_LOG, DBT, SQL, GLUE)
 

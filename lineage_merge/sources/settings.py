@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from lineage_merge.infra.json_schema import load_schema
-from lineage_merge.model.errors import ConfigError, ErrorCollector
+from lineage_merge.infra.setting import Form, declare
+from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.model.times import epoch_ms, parse_duration
 
 
@@ -37,50 +37,25 @@ class Runs(NamedTuple):
     since: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RunSelection:
-    """Which runs are selected: see `Runs`, only those within `lookback`.
-
-    `retire_after`: the number of successful runs of a job without a write, after which its target is retired
-    (0: never).
-    """
-
-    runs: Runs = field(default_factory=Runs)
-    lookback: timedelta = timedelta(days=30)
-    retire_after: int = 3
+_RUNS = "latest, all or since TIME"
 
 
-def run_selection(section: str, settings: Mapping[str, Any], errors: ErrorCollector) -> dict[str, Any]:
-    """Return the fields of `RunSelection` from a source's `section`; errors are collected."""
-    back = settings.get("lookback", 30)
-    return {
-        "runs": errors.get(lambda: runs(settings.get("runs", "latest"), f"{section}.runs"), Runs()),
-        "lookback": errors.get(lambda: lookback(back, f"{section}.lookback"), timedelta()),
-        "retire_after": int(settings.get("retire_after", 3)),
-    }
-
-
-_RUNS = "expected latest, all or since TIME"
-
-
-def runs(value: Any, key: str) -> Runs:
+def _parse_runs(value: Any, key: str) -> Runs:
     """Parse ``latest``, ``all``, ``since 2026-11-01T06:00:00Z``, or ``{"since": ...}`` as YAML reads it."""
-    if value == "latest":
-        return Runs("latest")
-    if value == "all":
-        return Runs("all")
+    if value in ("latest", "all"):
+        return Runs(value)
     since: Any = value.get("since") if isinstance(value, dict) else re.sub(r"^since:?\s+", "", value).strip()
     try:
         # YAML parses 2026-11-01 as a date.
         text = since.isoformat() if isinstance(since, date) else since
         moment = datetime.fromisoformat(text)
     except (TypeError, ValueError):
-        problem = f"{_RUNS}, and a time as 2026-11-01 or 2026-11-01T06:00:00Z"
+        problem = f"expected {_RUNS}, and a time as 2026-11-01 or 2026-11-01T06:00:00Z"
         raise ConfigError(key, problem) from None
     return Runs("since", epoch_ms(moment))
 
 
-def lookback(value: float | str, key: str) -> timedelta:
+def _parse_lookback(value: float | str, key: str) -> timedelta:
     """Parse a lookback: ``30`` and ``30d`` are days, ``12h`` hours."""
     text = str(value)
     try:
@@ -89,16 +64,79 @@ def lookback(value: float | str, key: str) -> timedelta:
         raise ConfigError(key, f"expected more than 0 and at most 36500 days, found {value}") from None
 
 
-def schema_of(package: str) -> dict[str, Any]:
-    """Return the `settings.schema.json` of a package, with ``$ref`` to other packages resolved."""
-    filled: dict[str, Any] = _with_references(load_schema(package, "settings.schema.json"))
-    return filled
+def declare_lookback() -> timedelta:
+    """Return the key for the maximum age of runs."""
+    return declare(
+        "maximum age of a run relative to the newest one: 30, 30d (days) or 12h (hours)",
+        timedelta(days=30),
+        "30d",
+        "30d",
+        above=0,
+        maximum=36_500,
+        form=Form(
+            r"^[0-9]+(\.[0-9]+)?\s*[dh]?$",
+            "days or hours, such as 30d or 12h",
+            schema={"type": ["number", "string"]},
+            parse=_parse_lookback,
+        ),
+    )
 
 
-def _with_references(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_with_references(member) for member in node]
-    if not isinstance(node, dict):
-        return node
-    own = {name: _with_references(child) for name, child in node.items() if name != "$ref"}
-    return {**schema_of(node["$ref"]), **own} if "$ref" in node else own
+def declare_retire_after() -> int:
+    """Return the key for the runs after which what they do not write is retired."""
+    return declare(
+        "number of successful runs of a job without a write to a target after which its lineage is retired; "
+        "0: never",
+        3,
+        minimum=0,
+        maximum=1_000_000,
+    )
+
+
+CatalogName = Annotated[str, Form("^[A-Za-z_][A-Za-z0-9_-]*$", "the name of a Spark catalog")]
+
+
+def declare_spark_catalogs(**schema: Any) -> tuple[CatalogName, ...]:
+    """Return the key for the names of a catalog in Spark."""
+    return declare(
+        "names of this catalog in Spark: spark_catalog if it is Spark's metastore, and each name under "
+        "spark.sql.catalog",
+        ("spark_catalog",),
+        form=Form(schema=schema),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RunSelection:
+    """Which successful runs are selected: see `Runs`, only those within `lookback`."""
+
+    runs: Runs = declare(
+        "which runs are used: latest (of each job and target), all (within the lookback), or since and a "
+        "time such as 2026-11-01T06:00:00Z",
+        Runs(),
+        "latest",
+        "latest",
+        form=Form(
+            "^(latest|all|since:?\\s+\\S.*)$",
+            _RUNS,
+            schema={"type": ["string", "object"], "required": ["since"], "maxProperties": 1},
+            parse=_parse_runs,
+        ),
+    )
+    lookback: timedelta = declare_lookback()
+    retire_after: int = declare_retire_after()
+
+
+def check_dialect(key: str, dialect: str) -> None:
+    """Check the dialect. Raises `ConfigError` for an unknown one, `SourceError` without sqlglot."""
+    try:
+        from sqlglot import Dialect
+    except ModuleNotFoundError as error:
+        if error.name != "sqlglot":
+            raise
+        raise SourceError(
+            "cannot read SQL: sqlglot is not installed (install lineage-merge[columns])"
+        ) from None
+    if Dialect.get(dialect) is None:
+        known = ", ".join(sorted(name for name in Dialect.classes if name))
+        raise ConfigError(key, f"unknown dialect {dialect}: one of {known}")

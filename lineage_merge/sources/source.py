@@ -1,14 +1,17 @@
 """The protocol of a source: what it reads, and what it offers to other parts. Imports no Spark."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
+from lineage_merge.infra import setting
 from lineage_merge.sources.kinds import Kind
-from lineage_merge.sources.settings import NamespaceSetting, schema_of
+from lineage_merge.sources.settings import NamespaceSetting
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.infra.engine.rows import Engine, Rows
+    from lineage_merge.infra.storage import Slice
+    from lineage_merge.model.elements import Reference
     from lineage_merge.sources.airflow_support import AirflowSupport
     from lineage_merge.sources.diagnosis import SourceCheck
     from lineage_merge.sources.discovery import SourceDiscovery
@@ -17,25 +20,36 @@ if TYPE_CHECKING:
 Settings = TypeVar("Settings")
 
 
+class ModelJob(NamedTuple):
+    """The job of a node that dbt builds; `target`: the configured one of its manifest."""
+
+    node: str
+    target: str
+    name: str
+    dataset: "Reference"
+
+
 class Source(Generic[Settings]):
     """A source: its display `name`, its `key` in the configuration, and how it is read.
 
-    A subclass is in the folder of the source, beside `settings.schema.json`. `parse` and `read` are required,
-    the others are what a source may have. Methods import what they need when they are called: the
-    configuration and ``--help`` load every source.
+    `settings` is the type of its settings, a dataclass or a tuple of them, and `description` that of its part
+    of the configuration, with an `example` if the keys have none. These and `read` are required, the others
+    are what a source may have. Methods import what they need when they are called: the configuration and
+    ``--help`` load every source.
 
-    `paths` are keys below `key` that hold paths relative to the configuration file. `kinds`: the documents
-    that it recognizes, for messages about another source's input. `job_types` are those whose jobs it
-    describes; `usual_job_types` those of most jobs, of a source whose documents have their own. `by_project`:
-    it describes them project by project, and what a project no longer contains is retired at once, unless a
-    document of the source was rejected. `reports_runs`: it reports all runs of its jobs. `is_catalog`: it
-    only describes datasets that other sources reference. `has_raw_uris`: its datasets are raw URIs, which
-    rules match. `without_sqlglot`: what is missing where sqlglot is not installed.
+    `kinds`: the documents that it recognizes, for messages about another source's input. `job_types` are
+    those whose jobs it describes; `usual_job_types` those of most jobs, of a source whose documents have
+    their own. `by_project`: it describes them project by project, and what a project no longer contains is
+    retired at once, unless a document of the source was rejected. `reports_runs`: it reports all runs of its
+    jobs. `is_catalog`: it only describes datasets that other sources reference. `has_raw_uris`: its datasets
+    are raw URIs, which rules match. `without_sqlglot`: what is missing where sqlglot is not installed.
     """
 
     name: str
     key: str
-    paths: tuple[str, ...] = ()
+    settings: Any
+    description: str
+    example: Any = None
     kinds: tuple[Kind, ...] = ()
     job_types: tuple[str, ...] = ()
     usual_job_types: tuple[str, ...] = ()
@@ -45,9 +59,10 @@ class Source(Generic[Settings]):
     has_raw_uris = False
     without_sqlglot = ""
 
-    def parse(self, settings: Any) -> Settings:
+    def parse(self, written: Any) -> Settings:
         """Return settings that fit the schema as the object in ``Config.sources``. Raises `ConfigError`."""
-        raise NotImplementedError
+        parsed: Settings = setting.parse(self.settings, written, self.key)
+        return parsed
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Any]":
         """Return the records of the source; of a catalog, its entries (`model.records.CatalogEntry`)."""
@@ -91,16 +106,17 @@ class Source(Generic[Settings]):
         """Return the namespaces that are configured for its tables."""
         return ()
 
-    def retire_after(self, _settings: Settings) -> int:
-        """Return after how many successful runs of a job without a write its target is retired (0: never).
-
-        For a source that reports runs.
-        """
-        return 0
+    def retire_after(self, settings: Settings) -> int:
+        """Return after how many successful runs of a job without a write its target is retired (0: never)."""
+        return int(getattr(settings, "retire_after", 0))
 
     def stated_projects(self, _settings: Settings) -> Iterable[str]:
         """Return the projects that the configuration names."""
         return ()
+
+    def model_jobs(self, engine: "Engine", _settings: Settings) -> "Rows[ModelJob]":
+        """Return the jobs of what it builds in warehouses, whose logs have their statements."""
+        return engine.empty()
 
     # Other parts
 
@@ -119,6 +135,22 @@ class Source(Generic[Settings]):
         """Return the types of the jobs that it describes, as far as declared; else its key."""
         return self.job_types or self.usual_job_types or (self.key,)
 
-    def schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of its configuration section."""
-        return schema_of(type(self).__module__.rpartition(".")[0])
+
+class FileSource(Source[Settings]):
+    """A source of `files` of lines, and perhaps of a Kafka topic."""
+
+    def find(self, settings: Settings) -> "list[Slice]":
+        """List the files, cut into slices. Raises `SourceMissing` for a location without files."""
+        from lineage_merge.sources import line_files
+
+        return line_files.find(self.files(settings))
+
+    def size(self, settings: Settings) -> int | None:
+        """Return the stored bytes of the files, None with a Kafka topic. Raises `SourceError`."""
+        if getattr(settings, "kafka", None):
+            return None
+        return sum(part.end - part.start for part in self.find(settings))
+
+    def preflight(self, settings: Settings) -> None:
+        """Check that the files can be listed. Raises `SourceError`."""
+        self.find(settings)

@@ -10,7 +10,7 @@ from lineage_merge.config import Config, ConfigReader
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import CaptureError
-from lineage_merge.naming.spark import application
+from lineage_merge.naming.jobs import application
 from lineage_merge.sources.spline.translator import with_tables
 from lineage_merge.spark_capture.captured import Captured
 from lineage_merge.spark_capture.session import JvmSession

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.model.elements import Reference
-from lineage_merge.naming.spark import SESSION_CATALOG
+from lineage_merge.naming.jobs import SESSION_CATALOG
 from lineage_merge.spark_capture.row_operations import RowOperationMode
 from lineage_merge.spark_capture.session import JvmSession
 

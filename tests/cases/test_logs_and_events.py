@@ -15,7 +15,7 @@ from lineage_merge.model.elements import Dataset, Feeds, FeedsColumn, Influences
 from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.openlineage.reader import read_openlineage
-from lineage_merge.sources.query_log.reader import read_query_log
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.record_reading import problems_of, records_of
 
 CASES = Path(__file__).parents[3] / "shared" / "cases"
@@ -77,7 +77,7 @@ def read(case: Path) -> list[Record]:
     if events := document.get("openlineage"):
         events["events"] = str(case / events["events"])
     config = CONFIGURATION.parse(document)
-    source = read_openlineage if events else read_query_log
+    source = read_openlineage if events else QUERY_LOG.read
     return source(LocalEngine(), config, dataset_resolver.from_config(config)).collect()
 
 

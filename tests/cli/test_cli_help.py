@@ -162,6 +162,13 @@ def test_the_topic_of_variables_has_all_that_the_package_reads() -> None:
     assert listed == read
 
 
+def test_help_shows_the_defaults_of_keys() -> None:
+    words = " ".join(shown_help("run", "--help-all").split())
+
+    assert "30, 30d (days) or 12h (hours) [default: 30d; env: LINEAGE_MERGE_SPLINE_LOOKBACK]" in words
+    assert "[default: auto with gremlin.bulk, else gremlin; env: LINEAGE_MERGE_GREMLIN_MODE]" in words
+
+
 @every_command
 def test_help_of_a_command_is_its_help(name: str) -> None:
     assert shown_help("help", name) == shown_help(name, "--help")
@@ -201,7 +208,6 @@ def test_a_merge_of_small_files_imports_no_client_of_what_it_does_not_use() -> N
         "orchestration.demo",
         "orchestration.read_sources",
         "sources.spline.reader",
-        "sources.capture.reader",
     )
     imported = python_imports("-c", "import " + ", ".join(f"lineage_merge.{each}" for each in modules))
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 
 from lineage_merge.cli import init as init_command
 from lineage_merge.cli import main
-from lineage_merge.config import Config, SparkOptions
+from lineage_merge.config import Config, ConfigReader, SparkOptions
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -585,11 +586,19 @@ def test_one_source_alone_is_enough_for_a_configuration(sample: Path) -> None:
     assert written().dag_name == sample.name.replace("[", "_").replace("]", "")
 
 
+def distribute_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    parse = ConfigReader.parse
+
+    def parse_with_limit(*args: Any, **given: Any) -> Config:
+        config: Config = parse(*args, **given)
+        return replace(config, spark=SparkOptions(distribute_above_mb=0))
+
+    monkeypatch.setattr(ConfigReader, "parse", parse_with_limit)
+
+
 def test_large_sources_are_sampled_and_not_verified(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # As if the captures were larger than the limit.
-    monkeypatch.setattr(
-        "lineage_merge.config.validation.SparkOptions", lambda **_: SparkOptions(distribute_above_mb=0)
-    )
+    distribute_everything(monkeypatch)
 
     found = as_json(".")
 
@@ -601,9 +610,7 @@ def test_large_sources_are_sampled_and_not_verified(sample: Path, monkeypatch: p
 def test_a_large_database_is_sampled(
     arango: ArangoServer, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "lineage_merge.config.validation.SparkOptions", lambda **_: SparkOptions(distribute_above_mb=0)
-    )
+    distribute_everything(monkeypatch)
     monkeypatch.setenv("SPLINE_PASSWORD", arango.password)
     name = arango.database("spline", SAMPLE / "spline" / "tickit_sales_load")
     flags = ["--spline-database", name, "--spline-username", arango.username]

@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from lineage_merge.config import section
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord, parse_record
 from lineage_merge.infra import storage
 from lineage_merge.model.errors import IntermediateError, QueryError
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.history.made_history import MadeHistory, at
 from tests.made_merges import Made
 from tests.s3_fixtures import S3
@@ -101,7 +101,7 @@ def test_an_environment_has_the_characters_of_the_configuration(location: str) -
 
 
 def test_environments_are_those_that_the_configuration_accepts(tmp_path: Path) -> None:
-    pattern = re.compile(section.schema([])["properties"]["environment"]["pattern"])
+    pattern = re.compile(CONFIGURATION.schema["properties"]["environment"]["pattern"])
     for character in string.printable.strip():
         if pattern.search(character):
             assert merge_index.scopes(str(tmp_path), character) == []

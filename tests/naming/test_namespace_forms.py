@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.config.section import namespace
+from lineage_merge.config.section import parse_namespace
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.naming import canonical_namespace, find_fixed_namespace, namespace_form
 
@@ -20,7 +20,7 @@ from lineage_merge.naming import canonical_namespace, find_fixed_namespace, name
 )  # fmt: skip
 def test_an_invalid_namespace_is_answered_with_one_of_its_platform(text: str, problem: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        namespace("key", text)
+        parse_namespace(text, "key")
 
     assert raised.value.message.endswith(problem)
 
@@ -37,7 +37,7 @@ def test_an_invalid_namespace_without_a_scheme_is_answered_with_the_form_of_the_
     text: str, platform: str, form: str
 ) -> None:
     with pytest.raises(ConfigError, match=f"expected a namespace such as {form}$"):
-        namespace("key", text, platform)
+        parse_namespace(text, "key", platform)
 
 
 @pytest.mark.parametrize("platform", ["athena", "duckdb", "glue", "hive", "redshift", "snowflake", "trino"])

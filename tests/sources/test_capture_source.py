@@ -13,9 +13,8 @@ from lineage_merge.model.elements import Dataset, Job, Problem, Reference
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources import document_kind
-from lineage_merge.sources.capture.settings import LINES, Capture
-from lineage_merge.sources.capture.source import CAPTURE
-from lineage_merge.sources.spline.source import SPLINE
+from lineage_merge.sources.spline.settings import LINES, Capture
+from lineage_merge.sources.spline.source import CAPTURE, SPLINE
 from lineage_merge.spark_capture.listener.facts import Application
 from lineage_merge.spark_capture.listener.lines import messages
 from tests.capture.listener.listener_documents import document, write

@@ -11,11 +11,10 @@ import pytest
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.capture.reader import read_capture
 from lineage_merge.sources.hive.reader import read_hive
 from lineage_merge.sources.openlineage.reader import read_openlineage
-from lineage_merge.sources.query_log.reader import read_query_log
-from lineage_merge.sources.spline.reader import read_spline
+from lineage_merge.sources.registry import QUERY_LOG
+from lineage_merge.sources.spline.reader import read_capture, read_spline
 from tests.agent_lines import line as agent_line
 from tests.agent_lines import of_database
 from tests.doctor.diagnosing import examine
@@ -123,7 +122,7 @@ READERS: dict[str, Callable[..., Any]] = {
     "capture": read_capture,
     "hive": read_hive,
     "openlineage": read_openlineage,
-    "query_log": read_query_log,
+    "query_log": QUERY_LOG.read,
 }
 INPUTS = [
     (export, "Spline export"),

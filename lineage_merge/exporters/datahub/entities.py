@@ -26,7 +26,7 @@ from lineage_merge.exporters.graph_batches import DatasetLineage, DatasetSchema,
 from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
 from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.naming.dbt import unique_id_of
+from lineage_merge.naming.jobs import unique_id_of
 from lineage_merge.questions.traversal.last_updates import LastUpdate
 
 _SUBTYPES = {

@@ -28,7 +28,7 @@ from lineage_merge.exporters.graph_batches import (
     with_structures,
 )
 from lineage_merge.graph_format.elements import JOB, Vertex, values_of
-from lineage_merge.naming.dbt import unique_id_of
+from lineage_merge.naming.jobs import unique_id_of
 from lineage_merge.questions.graph import LineageGraph
 
 Proposal = MetadataChangeProposalWrapper | MetadataChangeProposalClass

@@ -16,7 +16,7 @@ from lineage_merge.load.load_plan import COLUMN_EDGE_LABELS, Comparison
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.times import is_later
-from lineage_merge.naming.dbt import JOB_TYPE, project_of
+from lineage_merge.naming.jobs import DBT, project_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def scope_of(comparison: Comparison, coverage: SourceCompleteness) -> PruneScope
 
 
 def _dbt_projects(found: Iterable[tuple[_Project, _Times]]) -> frozenset[str]:
-    return frozenset(project.name for project, _ in found if project.job_type == JOB_TYPE and project.project)
+    return frozenset(project.name for project, _ in found if project.job_type == DBT and project.project)
 
 
 def _project_of_merge(node: Change) -> Iterable[tuple[_Project, _Times]]:

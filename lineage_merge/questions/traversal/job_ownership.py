@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 
-from lineage_merge.naming.spark import JOB_TYPE
+from lineage_merge.naming.jobs import SPARK
 
 
 class Owner(NamedTuple):
@@ -21,7 +21,7 @@ def owners(g: GraphTraversalSource, environment: str) -> list[Owner]:
         g.V()
         .has_label("job")
         .has("environment", environment)
-        .has("job_type", JOB_TYPE)
+        .has("job_type", SPARK)
         .project("dag_name", "job", "last_run_at")
         .by(__.values("dag_name"))
         .by(__.values("name"))

@@ -2,19 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from lineage_merge.model.elements import JobKey, Reference
-from lineage_merge.naming.dbt import JOB_TYPE, job_name
-
-
-class ModelJob(NamedTuple):
-    """The job of a node that dbt builds; `target`: the configured one of its manifest."""
-
-    node: str
-    target: str
-    name: str
-    dataset: Reference
+from lineage_merge.model.elements import JobKey
+from lineage_merge.naming.jobs import DBT, job_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,4 +22,4 @@ class Jobs:
     def key(self, unique_id: str) -> JobKey:
         """Return the job of a node."""
         target = self.target or self.relations.get(unique_id, "")
-        return JobKey(JOB_TYPE, job_name(self.project, unique_id, target))
+        return JobKey(DBT, job_name(self.project, unique_id, target))

@@ -13,7 +13,7 @@ from lineage_merge.model.records import Record
 from lineage_merge.sources.dbt import artefact
 from lineage_merge.sources.dbt.assertion_elements import assertion_elements, find_checked
 from lineage_merge.sources.dbt.catalog import CatalogFile, find_outdated_entries, read_catalog
-from lineage_merge.sources.dbt.jobs import Jobs, ModelJob
+from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.manifest import check_project, read_manifest
 from lineage_merge.sources.dbt.nested_columns import with_field_paths
 from lineage_merge.sources.dbt.nodes import Manifest
@@ -23,6 +23,7 @@ from lineage_merge.sources.dbt.settings import DbtProject, What
 from lineage_merge.sources.dbt.source_freshness import FreshnessResults, read_sources
 from lineage_merge.sources.dbt.translator import dataset_references, last_runs, translate
 from lineage_merge.sources.resolver import Resolver
+from lineage_merge.sources.source import ModelJob
 
 if TYPE_CHECKING:
     from lineage_merge.sources.dbt.columns import ColumnLineage

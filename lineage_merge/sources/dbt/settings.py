@@ -3,12 +3,11 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
-from lineage_merge.config.section import locations, namespace
+from lineage_merge.config.section import Namespace
 from lineage_merge.infra.redaction import redact
-from lineage_merge.model.errors import ErrorCollector
+from lineage_merge.infra.setting import Form, Texts, declare
 from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.settings import NamespaceSetting
 
@@ -17,20 +16,44 @@ What = Literal["manifest", "catalog", "run results file", "sources file"]
 
 @dataclass(frozen=True, slots=True)
 class DbtProject:
-    """A dbt project: its manifest, the namespace of its tables, optionally its other artifacts.
+    """A dbt project: its manifest, the namespace of its tables, optionally its other artifacts."""
 
-    `run_results` may be several files: `dbt test` overwrites that of `dbt run`. `sources` is the result of
-    `dbt source freshness`. `target` distinguishes several manifests of one project. `project`: the only
-    project whose manifest is accepted ("": any).
-    """
-
-    manifest: str
-    namespace: str
-    catalog: str = ""
-    run_results: tuple[str, ...] = ()
-    target: str = ""
-    sources: str = ""
-    project: str = ""
+    manifest: str = declare(
+        "manifest.json: a path or s3://bucket/key", example="target/manifest.json", is_path=True
+    )
+    namespace: Namespace = declare(
+        "namespace of dbt's tables, such as redshift://cluster.region:5439",
+        example="redshift://cluster.region:5439",
+    )
+    catalog: str = declare(
+        "catalog.json of the same project, with the columns in the warehouse; may be missing",
+        "",
+        "target/catalog.json",
+        is_path=True,
+    )
+    run_results: Texts = declare(
+        "run_results.json of the last dbt build, run or test, with time and status of each model and test; "
+        "several files if dbt run and dbt test are separate; may be missing",
+        (),
+        ["run/run_results.json", "test/run_results.json"],
+        is_path=True,
+    )
+    target: str = declare(
+        "dbt target of the manifest, such as prod, if several manifests of one project are merged: becomes "
+        "part of the job names",
+        "",
+        "prod",
+        form=Form("^[A-Za-z0-9_.-]+$", "letters, digits and _ . - only"),
+    )
+    sources: str = declare(
+        "sources.json of the last dbt source freshness; may be missing",
+        "",
+        "target/sources.json",
+        is_path=True,
+    )
+    project: str = declare(
+        "dbt project of the manifest; that of another project is rejected", "", "shop", "any"
+    )
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -59,25 +82,6 @@ def namespaces(projects: Sequence[DbtProject]) -> list[NamespaceSetting]:
             NamespaceSetting(f"dbt[{index}].namespace", project.namespace, "dbt", entry, manifest=manifest)
         )
     return settings
-
-
-def parse(settings: Sequence[Any]) -> tuple[DbtProject, ...]:
-    """Parse settings that fit the schema. Raises `ConfigError`."""
-    errors = ErrorCollector()
-    dbt_projects = [
-        DbtProject(
-            entry["manifest"],
-            errors.get(partial(namespace, f"dbt[{index}].namespace", entry["namespace"]), ""),
-            entry.get("catalog", ""),
-            locations(entry.get("run_results", ())),
-            entry.get("target", ""),
-            entry.get("sources", ""),
-            entry.get("project", ""),
-        )
-        for index, entry in enumerate(settings)
-    ]
-    errors.raise_errors()
-    return tuple(dbt_projects)
 
 
 def _artefact(name: str, schema: str, remedy: str, *keys: tuple[str, ...]) -> Kind:

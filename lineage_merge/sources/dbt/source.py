@@ -1,12 +1,12 @@
 """The dbt source."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lineage_merge.sources.dbt import settings as section
 from lineage_merge.sources.dbt.settings import KINDS, DbtProject
 from lineage_merge.sources.settings import NamespaceSetting
-from lineage_merge.sources.source import Source
+from lineage_merge.sources.source import ModelJob, Source
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -23,14 +23,12 @@ class DbtSource(Source[Projects]):
     """Reads the artefacts of dbt projects."""
 
     name, key = "dbt", "dbt"
-    paths = ("manifest", "catalog", "run_results", "sources")
+    settings = Projects
+    description = "dbt projects"
     kinds = KINDS
     job_types = ("dbt",)
     by_project = True
     without_sqlglot = "no column lineage of dbt models"
-
-    def parse(self, settings: Sequence[Any]) -> Projects:
-        return section.parse(settings)
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.dbt.reader import read_dbt
@@ -49,6 +47,11 @@ class DbtSource(Source[Projects]):
         from lineage_merge.sources.dbt.doctor import CHECKS
 
         return CHECKS
+
+    def model_jobs(self, engine: "Engine", settings: Projects) -> "Rows[ModelJob]":
+        from lineage_merge.sources.dbt import reader
+
+        return reader.model_jobs(engine, settings)
 
     def namespaces(self, settings: Projects) -> Iterable[NamespaceSetting]:
         return section.namespaces(settings)

@@ -1,32 +1,31 @@
 """The ``glue`` configuration section: one entry per catalog."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from lineage_merge.infra.setting import Form, RegionName, declare
+from lineage_merge.sources.settings import CatalogName, declare_spark_catalogs
 
 
 @dataclass(frozen=True, slots=True)
 class GlueCatalog:
-    """A Glue catalog: which of its databases are read (globs, default: all), and its names in Spark.
+    """A Glue catalog. `account` "": the account that the credentials belong to."""
 
-    `account` "": the account that the credentials belong to. `lf_tags`: also read Lake Formation tags.
-    """
-
-    region: str
-    account: str = ""
-    databases: tuple[str, ...] = ()
-    spark_catalogs: tuple[str, ...] = ("spark_catalog",)
-    lf_tags: bool = False
+    region: RegionName = declare("AWS region of the catalog", example="us-east-1")
+    account: str = declare(
+        "AWS account of the catalog",
+        "",
+        "123456789012",
+        "that of the credentials",
+        form=Form("^[0-9]{12}$", "12 digits in quotes"),
+    )
+    databases: tuple[str, ...] = declare("databases to read, globs allowed", (), ["tickit_*"], "all")
+    spark_catalogs: tuple[CatalogName, ...] = declare_spark_catalogs()
+    lf_tags: bool = declare(
+        "also read the Lake Formation tags of tables and columns: one request per table, needs "
+        "lakeformation:GetResourceLFTags",
+        False,
+    )
 
     def __str__(self) -> str:
         """Return ``Glue catalog 111122223333 in us-east-1``, for messages."""
         return f"Glue catalog {self.account} in {self.region}".replace("  ", " ")
-
-
-def parse(settings: Sequence[Any]) -> tuple[GlueCatalog, ...]:
-    """Parse settings that fit the schema."""
-    return tuple(GlueCatalog(**{name: _frozen(value) for name, value in entry.items()}) for entry in settings)
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value

@@ -1,9 +1,9 @@
 """The AWS Glue source: a catalog with the paths of tables that other sources reference."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lineage_merge.sources.glue.settings import GlueCatalog, parse
+from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.source import Source
 
 if TYPE_CHECKING:
@@ -26,10 +26,9 @@ class GlueSource(Source[Catalogs]):
     """Reads Glue's catalogs."""
 
     name, key = "the Glue catalog", "glue"
+    settings = Catalogs
+    description = "Glue catalogs, which have the paths of tables"
     is_catalog = True
-
-    def parse(self, settings: Sequence[Any]) -> Catalogs:
-        return parse(settings)
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[CatalogEntry]":
         from lineage_merge.sources.glue.reader import read_glue

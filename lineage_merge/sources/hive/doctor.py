@@ -1,11 +1,12 @@
-"""Checks of Hive's logs without Spark: they exist and contain lineage; their size."""
+"""Checks of Hive's logs without Spark: they exist and contain lineage; how `init` finds them."""
 
 from collections.abc import Iterator
 
-from lineage_merge.infra.storage import Slice
+from lineage_merge.infra.storage import Slice, StoredFile
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources import line_files
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines, validity
+from lineage_merge.sources.discovery import SourceDiscovery, files_option
 from lineage_merge.sources.hive.log import Found, documents
 from lineage_merge.sources.hive.query import read_query
 from lineage_merge.sources.hive.settings import LINEAGE, Hive
@@ -39,11 +40,16 @@ def _times(part: Slice) -> Iterator[int]:
 CHECKS = (SourceCheck(LOG, _examine),)
 
 
-def preflight(hive: Hive) -> None:
-    """Check that the logs exist, with one listing. Raises `SourceError`."""
-    line_files.find(hive.log)
+class HiveDiscovery(SourceDiscovery):
+    """Logs with lineage."""
 
+    options = (files_option("--hive", "log", "logs with Hive's lineage"),)
+    line_key = "log"
 
-def size(hive: Hive) -> int | None:
-    """Return the stored bytes of the logs, None with a Kafka topic. Raises `SourceError`."""
-    return None if hive.kafka else line_files.list_bytes(hive.log)
+    def has_documents(self, file: StoredFile) -> bool:
+        """Return whether the first lines of a file contain lineage. Raises `SourceError`."""
+        lineage = (
+            document for document in documents(line_files.first_lines(file)) if isinstance(document, Found)
+        )
+        # Other documents have edges, too.
+        return any(document.document.keys() >= {"edges", "vertices"} for document in lineage)

@@ -1,34 +1,77 @@
 """The ``hive`` configuration section, and the kind of documents that are read."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from lineage_merge import naming
-from lineage_merge.config.section import locations, namespace
-from lineage_merge.model.errors import ConfigError, ErrorCollector, NamingError
-from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
+from lineage_merge.config.section import Namespace
+from lineage_merge.infra.setting import Form, Texts, declare
+from lineage_merge.model.errors import ConfigError, NamingError
+from lineage_merge.sources.kafka_landing.settings import Kafka
 from lineage_merge.sources.kinds import Kind
-from lineage_merge.sources.settings import NamespaceSetting, RunSelection, run_selection
+from lineage_merge.sources.settings import CatalogName, NamespaceSetting, RunSelection, declare_spark_catalogs
+
+_WAREHOUSE_EXAMPLE = "hdfs://nameservice/user/hive/warehouse"
+
+
+def _parse_warehouse(text: str, key: str) -> str:
+    folder = text.rstrip("/")
+    try:
+        is_folder = naming.name_uri(f"{folder}/t").label == "file"
+    except NamingError as error:
+        raise ConfigError(key, error.message) from None
+    if not is_folder:
+        raise ConfigError(key, f"expected a folder such as {_WAREHOUSE_EXAMPLE}")
+    return folder
 
 
 @dataclass(frozen=True, slots=True)
 class Hive(RunSelection):
-    """Where lineage logs are read from (`log`: files or folders; `kafka`), and which queries are selected.
+    """Where lineage logs are read from, and which queries are selected.
 
-    `metastore`: the namespace of its tables ("": Spark's catalog name). `warehouse`: the folder of its tables
-    ("": unknown). `spark_catalogs`: its names in Spark. `jobs`: globs, default: all. `job_name_from`: what a
-    query's job is named after.
+    `metastore` "": Spark's catalog name. `warehouse` "": unknown.
     """
 
-    log: tuple[str, ...] = ()
-    kafka: Kafka | None = None
-    metastore: str = ""
-    warehouse: str = ""
-    spark_catalogs: tuple[str, ...] = ("spark_catalog",)
-    jobs: tuple[str, ...] = ()
-    job_name_from: Literal["target", "statement", "user"] = "target"
+    log: Texts = declare(
+        "files or folders (local or s3://) of Hive's logs, or of Cloudera's lineage files",
+        (),
+        "/var/log/hive",
+        is_path=True,
+    )
+    kafka: Kafka | None = declare("Kafka topic with the log's lines", None)
+    metastore: Namespace = declare(
+        "namespace of Hive's tables: thrift://host:9083, or arn:aws:glue:region:account",
+        "",
+        "thrift://host:9083",
+        "the first of spark_catalogs",
+    )
+    warehouse: str = declare(
+        f"folder of Hive's tables, such as {_WAREHOUSE_EXAMPLE}: db.table is warehouse/db.db/table unless "
+        f"another source has its path",
+        "",
+        _WAREHOUSE_EXAMPLE,
+        form=Form(
+            "^[A-Za-z][A-Za-z0-9+.-]*:/[^\\s]*$",
+            f"a URI such as {_WAREHOUSE_EXAMPLE}",
+            parse=_parse_warehouse,
+        ),
+    )
+    spark_catalogs: tuple[CatalogName, ...] = declare_spark_catalogs(minItems=1)
+    jobs: tuple[str, ...] = declare(
+        "jobs to read, by name (such as dw.*), globs allowed", (), ["dw.*"], "all"
+    )
+    job_name_from: Literal["target", "statement", "user"] = declare(
+        "name of a query's job: target (the tables it fills), statement (targets and a hash of its lineage), "
+        "or user (who runs it)",
+        "target",
+    )
+
+    def complete(self, key: str) -> "Hive":
+        """Check that lineage is given."""
+        if not (self.log or self.kafka):
+            raise ConfigError(key, "give log or kafka")
+        return self
 
     @property
     def namespace(self) -> str:
@@ -42,38 +85,6 @@ class Hive(RunSelection):
         return NamespaceSetting(
             "hive.metastore", self.namespace, "hive", {}, "metastore", spark_catalogs=catalogs
         )
-
-
-def parse(settings: Mapping[str, Any]) -> Hive:
-    """Parse settings that fit the schema. Raises `ConfigError`."""
-    if not settings.keys() & {"log", "kafka"}:
-        raise ConfigError("hive", "give log or kafka")
-    metastore = settings.get("metastore", "")
-    errors = ErrorCollector()
-    hive = Hive(
-        log=locations(settings.get("log", ())),
-        kafka=errors.get(lambda: kafka("hive", settings), None),
-        metastore=errors.get(lambda: namespace("hive.metastore", metastore) if metastore else "", ""),
-        warehouse=errors.get(lambda: _warehouse(settings.get("warehouse", "").rstrip("/")), ""),
-        spark_catalogs=tuple(settings.get("spark_catalogs", ("spark_catalog",))),
-        jobs=tuple(settings.get("jobs", ())),
-        job_name_from=settings.get("job_name_from", "target"),
-        **run_selection("hive", settings, errors),
-    )
-    errors.raise_errors()
-    return hive
-
-
-def _warehouse(folder: str) -> str:
-    try:
-        is_folder = not folder or naming.name_uri(f"{folder}/t").label == "file"
-    except NamingError as error:
-        raise ConfigError("hive.warehouse", error.message) from None
-    if not is_folder:
-        raise ConfigError(
-            "hive.warehouse", "expected a folder such as hdfs://nameservice/user/hive/warehouse"
-        )
-    return folder
 
 
 LINEAGE = Kind(

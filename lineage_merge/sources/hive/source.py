@@ -1,11 +1,11 @@
 """The Hive source: logs of Hive's own lineage."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lineage_merge.sources.hive.settings import LINEAGE, Hive, parse
+from lineage_merge.sources.hive.settings import LINEAGE, Hive
 from lineage_merge.sources.settings import NamespaceSetting
-from lineage_merge.sources.source import Source
+from lineage_merge.sources.source import FileSource
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -16,17 +16,15 @@ if TYPE_CHECKING:
     from lineage_merge.sources.resolver import Resolver
 
 
-class HiveSource(Source[Hive]):
+class HiveSource(FileSource[Hive]):
     """Reads the lineage of Hive queries."""
 
     name, key = "Hive", "hive"
-    paths = ("log", "kafka.landing")
+    settings = Hive
+    description = "lineage of Hive queries, from the log of its LineageLogger hook"
     kinds = (LINEAGE,)
     job_types = ("hive",)
     reports_runs = True
-
-    def parse(self, settings: Mapping[str, Any]) -> Hive:
-        return parse(settings)
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.hive.reader import read_hive
@@ -35,16 +33,6 @@ class HiveSource(Source[Hive]):
 
     def files(self, settings: Hive) -> Iterable[str]:
         return settings.log
-
-    def size(self, settings: Hive) -> int | None:
-        from lineage_merge.sources.hive import doctor
-
-        return doctor.size(settings)
-
-    def preflight(self, settings: Hive) -> None:
-        from lineage_merge.sources.hive import doctor
-
-        doctor.preflight(settings)
 
     def checks(self) -> "Sequence[SourceCheck]":
         from lineage_merge.sources.hive.doctor import CHECKS
@@ -57,11 +45,8 @@ class HiveSource(Source[Hive]):
     def namespaces(self, settings: Hive) -> Iterable[NamespaceSetting]:
         return [settings.namespace_setting]
 
-    def retire_after(self, settings: Hive) -> int:
-        return settings.retire_after
-
     def discovery(self) -> "SourceDiscovery":
-        from lineage_merge.sources.hive.discovery import HiveDiscovery
+        from lineage_merge.sources.hive.doctor import HiveDiscovery
 
         return HiveDiscovery()
 

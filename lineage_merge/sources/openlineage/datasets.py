@@ -27,7 +27,7 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming.address import trim
-from lineage_merge.naming.spark import CATALOG_RULE, SESSION_CATALOG
+from lineage_merge.naming.jobs import CATALOG_RULE, SESSION_CATALOG
 from lineage_merge.sources.openlineage.documents import Document, sets_of, tags_of_columns
 
 ICEBERG = "iceberg"

@@ -1,11 +1,12 @@
-"""Check of OpenLineage events: they exist and are valid."""
+"""Check of OpenLineage events: they exist and are valid; how `init` finds them."""
 
 from collections.abc import Iterator
 from itertools import islice
 
-from lineage_merge.infra.storage import Slice
+from lineage_merge.infra.storage import Slice, StoredFile
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines
+from lineage_merge.sources.discovery import SourceDiscovery, files_option
 from lineage_merge.sources.openlineage import files, settings
 from lineage_merge.sources.openlineage.documents import moment
 from lineage_merge.sources.openlineage.settings import OpenLineage
@@ -41,3 +42,16 @@ def _times(part: Slice) -> Iterator[int]:
 
 
 CHECKS = (SourceCheck(EVENTS, _examine),)
+
+
+class OpenLineageDiscovery(SourceDiscovery):
+    """Files of lines with events."""
+
+    options = (files_option("--openlineage", "events", "OpenLineage events"),)
+    line_key = "events"
+    # A JSON line that is no event is skipped.
+    rejects = ("rejected", "skipped")
+
+    def has_documents(self, file: StoredFile) -> bool:
+        """Return whether the beginning of a file contains events. Raises `SourceError`."""
+        return files.has_events(file)

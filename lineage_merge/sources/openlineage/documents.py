@@ -37,14 +37,6 @@ def _facets_read(part: str, group: str = "facets") -> frozenset[str]:
     return frozenset(facets.get("properties", ()))
 
 
-def is_event(document: object) -> bool:
-    """Return whether a JSON value is intended as an event, valid or not."""
-    return isinstance(document, dict) and (
-        ("eventTime" in document and not {"run", "job", "dataset"}.isdisjoint(document))
-        or {"run", "job"} <= document.keys()
-    )
-
-
 def kind_of(event: Mapping[str, Any]) -> Kind:
     """Return the event's type by its fields, as the specification distinguishes them."""
     if "run" in event:

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from lineage_merge.infra.storage import Slice, StoredFile, read_text
 from lineage_merge.model.elements import Problem
 from lineage_merge.sources import document_kind, line_files
-from lineage_merge.sources.openlineage.documents import Document, check, is_event
-from lineage_merge.sources.openlineage.settings import EVENTS, OpenLineage
+from lineage_merge.sources.kinds import is_openlineage_event
+from lineage_merge.sources.openlineage.documents import Document, check
+from lineage_merge.sources.openlineage.settings import EVENTS
 
 # Every event has this field; lines without it belong to other loggers.
 _MARK = re.compile(r'\\?"eventTime\\?"\s*:')
@@ -61,7 +62,7 @@ def _report_unmarked(text: str, location: str) -> Problem:
         document = json.loads(text)
     except (ValueError, RecursionError):
         return Problem("rejected", location, "", "not JSON")
-    if is_event(document):
+    if is_openlineage_event(document):
         return Problem("rejected", location, "eventTime", "is missing")
     return Problem("skipped", location, "", _not_an_event(document))
 
@@ -89,7 +90,7 @@ def _objects(text: str) -> Iterator[Any]:
 
 
 def _inside(document: object, depth: int) -> Iterator[Document]:
-    if is_event(document) and isinstance(document, dict):
+    if is_openlineage_event(document) and isinstance(document, dict):
         yield document
     elif isinstance(document, list):
         for item in document:
@@ -118,16 +119,6 @@ def find(locations: Iterable[str]) -> list[Slice]:
     Raises `SourceMissing` for a location without files.
     """
     return line_files.find(locations, _may_hold_events, _may_be_array)
-
-
-def preflight(settings: OpenLineage) -> None:
-    """Check that the locations have files, with one listing. Raises `SourceError`."""
-    find(settings.events)
-
-
-def size(settings: OpenLineage) -> int | None:
-    """Return the stored bytes of the files, None with a Kafka topic. Raises `SourceError`."""
-    return None if settings.kafka else line_files.sum_stored_bytes(find(settings.events))
 
 
 def _may_hold_events(location: str) -> bool:

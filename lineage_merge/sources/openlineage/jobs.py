@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from lineage_merge.model.elements import JobKey
-from lineage_merge.naming.dbt import job_name
-from lineage_merge.naming.spark import application
+from lineage_merge.naming.jobs import application, job_name
 from lineage_merge.sources.json_values import as_mapping
 from lineage_merge.sources.openlineage.airflow_tasks import dag_run_of
 from lineage_merge.sources.openlineage.runs import Run

@@ -18,7 +18,7 @@ from lineage_merge.sources.openlineage.jobs import is_spark
 from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 
 if TYPE_CHECKING:
-    from lineage_merge.sources.spline.pushed_queries import PushedQuery
+    from lineage_merge.column_lineage.sql.pushed_queries import PushedQuery
 
 # In the text of an event: fast, without parsing it.
 _UNUSUAL = re.compile(
@@ -119,7 +119,7 @@ def _interpret(key: DatasetKey, *, of_spark: bool) -> _Meaning:
 
 def _tables_of_query(namespace: str, above: str, text: str) -> _Meaning:
     try:
-        from lineage_merge.sources.spline.pushed_queries import PushedQuery, UnreadableQuery
+        from lineage_merge.column_lineage.sql.pushed_queries import PushedQuery, UnreadableQuery
     except ModuleNotFoundError as error:
         if error.name != "sqlglot":
             raise

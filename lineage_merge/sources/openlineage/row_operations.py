@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, cast
 
-from lineage_merge.naming.spark import SESSION_CATALOG
+from lineage_merge.naming.jobs import SESSION_CATALOG
 from lineage_merge.sources.json_values import as_mapping
 from lineage_merge.sources.openlineage.documents import Document
 from lineage_merge.sources.openlineage.jobs import is_spark, own_name

@@ -1,44 +1,37 @@
 """The ``openlineage`` configuration section, and the kind of documents that are read."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from lineage_merge.config.section import locations
-from lineage_merge.model.errors import ConfigError, ErrorCollector
-from lineage_merge.sources.kafka_landing.settings import Kafka, kafka
+from lineage_merge.infra.setting import Texts, declare
+from lineage_merge.model.errors import ConfigError
+from lineage_merge.sources.kafka_landing.settings import Kafka
 from lineage_merge.sources.kinds import Kind
-from lineage_merge.sources.settings import RunSelection, run_selection
+from lineage_merge.sources.settings import RunSelection
 
 
 @dataclass(frozen=True, slots=True)
 class OpenLineage(RunSelection):
-    """Where events are read from (`events`: files or folders; `kafka`), and which runs are selected.
+    """Where events are read from, and which runs are selected."""
 
-    `jobs` and `namespaces` (of jobs): globs, default: all.
-    """
-
-    events: tuple[str, ...] = ()
-    kafka: Kafka | None = None
-    jobs: tuple[str, ...] = ()
-    namespaces: tuple[str, ...] = ()
-
-
-def parse(settings: Mapping[str, Any]) -> OpenLineage:
-    """Parse settings that fit the schema. Raises `ConfigError`."""
-    if not settings.keys() & {"events", "kafka"}:
-        raise ConfigError("openlineage", "give events or kafka")
-    errors = ErrorCollector()
-    openlineage = OpenLineage(
-        events=locations(settings.get("events", ())),
-        kafka=errors.get(lambda: kafka("openlineage", settings), None),
-        jobs=tuple(settings.get("jobs", ())),
-        namespaces=tuple(settings.get("namespaces", ())),
-        **run_selection("openlineage", settings, errors),
+    events: Texts = declare(
+        "files or folders (local or s3://) of events: JSON lines, arrays, logs, files of lineage-merge "
+        "receive",
+        (),
+        "s3://bucket/events",
+        is_path=True,
     )
-    errors.raise_errors()
-    return openlineage
+    kafka: Kafka | None = declare("Kafka topic that OpenLineage clients write to", None)
+    jobs: tuple[str, ...] = declare("jobs to read, by name, globs allowed", (), ["tickit_*"], "all")
+    namespaces: tuple[str, ...] = declare(
+        "jobs to read, by the namespace in their events, globs allowed", (), ["prod"], "all"
+    )
+
+    def complete(self, key: str) -> "OpenLineage":
+        """Check that events are given."""
+        if not (self.events or self.kafka):
+            raise ConfigError(key, "give events or kafka")
+        return self
 
 
 EVENTS = Kind(

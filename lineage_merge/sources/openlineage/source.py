@@ -1,31 +1,30 @@
 """The OpenLineage source. Its job types are those in the events."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from lineage_merge.sources.openlineage.settings import EVENTS, OpenLineage, parse
-from lineage_merge.sources.source import Source
+from lineage_merge.sources.openlineage.settings import EVENTS, OpenLineage
+from lineage_merge.sources.source import FileSource
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.infra.engine.rows import Engine, Rows
+    from lineage_merge.infra.storage import Slice
     from lineage_merge.model.records import Record
     from lineage_merge.sources.diagnosis import SourceCheck
     from lineage_merge.sources.discovery import SourceDiscovery
     from lineage_merge.sources.resolver import Resolver
 
 
-class OpenLineageSource(Source[OpenLineage]):
+class OpenLineageSource(FileSource[OpenLineage]):
     """Reads events of OpenLineage's clients."""
 
     name, key = "OpenLineage", "openlineage"
-    paths = ("events", "kafka.landing")
+    settings = OpenLineage
+    description = "OpenLineage events of Spark, dbt, Airflow, Flink and others"
     kinds = (EVENTS,)
     usual_job_types = ("spark",)
     reports_runs = True
-
-    def parse(self, settings: Mapping[str, Any]) -> OpenLineage:
-        return parse(settings)
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.openlineage.reader import read_openlineage
@@ -35,26 +34,18 @@ class OpenLineageSource(Source[OpenLineage]):
     def files(self, settings: OpenLineage) -> Iterable[str]:
         return settings.events
 
-    def size(self, settings: OpenLineage) -> int | None:
+    def find(self, settings: OpenLineage) -> "list[Slice]":
         from lineage_merge.sources.openlineage import files
 
-        return files.size(settings)
-
-    def preflight(self, settings: OpenLineage) -> None:
-        from lineage_merge.sources.openlineage import files
-
-        files.preflight(settings)
+        return files.find(settings.events)
 
     def checks(self) -> "Sequence[SourceCheck]":
         from lineage_merge.sources.openlineage.doctor import CHECKS
 
         return CHECKS
 
-    def retire_after(self, settings: OpenLineage) -> int:
-        return settings.retire_after
-
     def discovery(self) -> "SourceDiscovery":
-        from lineage_merge.sources.openlineage.discovery import OpenLineageDiscovery
+        from lineage_merge.sources.openlineage.doctor import OpenLineageDiscovery
 
         return OpenLineageDiscovery()
 

@@ -29,7 +29,7 @@ from lineage_merge.column_lineage.transformations import lineage_elements
 from lineage_merge.column_lineage.value_graph import has_origin
 from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import FeedsColumn, Influences, JobKey, Reference
-from lineage_merge.naming.spark import SESSION_CATALOG
+from lineage_merge.naming.jobs import SESSION_CATALOG
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.statement_names import DatasetNames, key_of
 

@@ -33,7 +33,7 @@ from lineage_merge.sources.query_log.logs.statement_file import read_line
 from lineage_merge.sources.query_log.logs.table_files import rows_of
 from lineage_merge.sources.query_log.settings import QueryLog
 from lineage_merge.sources.query_log.statements.statement import LoggedStatement
-from lineage_merge.sources.sql.files import check_dialect
+from lineage_merge.sources.settings import check_dialect
 
 LOG = "query log"
 _TESTED_ROWS = 100

@@ -15,7 +15,6 @@ from lineage_merge.model.elements import Count, Element, ObservedLog, Problem
 from lineage_merge.model.errors import SourceError
 from lineage_merge.model.records import Record
 from lineage_merge.sources import line_files
-from lineage_merge.sources.dbt.reader import model_jobs
 from lineage_merge.sources.query_log.lineage.dbt_jobs import DbtJobs, dbt_jobs_of
 from lineage_merge.sources.query_log.lineage.interpretation import (
     Warehouse,
@@ -72,18 +71,22 @@ from lineage_merge.sources.query_log.statements.unread_statements import (
 from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs.events import largest, smallest
 from lineage_merge.sources.runs.future_times import future_problem
+from lineage_merge.sources.source import ModelJob
 
 _MS = 1000
 
 
-def read_query_log(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
-    """Read all configured logs as records. Raises `ConfigError` without a salt, `SourceError`."""
+def read_query_log(engine: Engine, config: Config, resolver: Resolver, jobs: Rows[ModelJob]) -> Rows[Record]:
+    """Read all configured logs as records; `jobs` are those of dbt's statements.
+
+    Raises `ConfigError` without a salt, `SourceError`.
+    """
     logs: tuple[QueryLog, ...] = config.sources["query_log"]
     warehouses = [
         ([logs[index] for index in indexes], users_of(logs[indexes[0]], f"query_log[{indexes[0]}]"))
         for indexes in by_warehouse(logs)
     ]
-    dbt = dbt_jobs_of(model_jobs(engine, config.sources.get("dbt", ())).collect())
+    dbt = dbt_jobs_of(jobs.collect())
     contents = [_read(engine, own, users, resolver, dbt) for own, users in warehouses]
     usage = (
         engine.union([content.usage for content in contents])

@@ -23,18 +23,31 @@ class QueryLogSource(Source[QueryLogs]):
     """Reads the statements of warehouses."""
 
     name, key = "query log", "query_log"
-    paths = ("path",)
+    settings = QueryLogs
+    description = (
+        "histories of statements: Redshift's system views, Athena's executions, files of other warehouses"
+    )
+    example = (
+        {"format": "redshift", "path": "s3://bucket/history", "namespace": "redshift://cluster.region:5439"},
+    )
     kinds = (STATEMENTS, VIEW)
     job_types = tuple(JOB_TYPES.values())
     reports_runs = True
 
-    def parse(self, settings: Sequence[Any]) -> QueryLogs:
-        return section.parse(settings)
+    def __init__(self, models: Source[Any]) -> None:
+        """Create the source; `models` builds what statements of the logs fill."""
+        self._models = models
+
+    def parse(self, written: Any) -> QueryLogs:
+        logs = super().parse(written)
+        section.check_logs(logs)
+        return logs
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.query_log.reader import read_query_log
 
-        return read_query_log(engine, config, resolver)
+        jobs = self._models.model_jobs(engine, config.sources.get(self._models.key, ()))
+        return read_query_log(engine, config, resolver, jobs)
 
     def files(self, settings: QueryLogs) -> Iterable[str]:
         return [log.path for log in settings if log.path]
@@ -67,6 +80,3 @@ class QueryLogSource(Source[QueryLogs]):
         from lineage_merge.sources.query_log.discovery import QueryLogDiscovery
 
         return QueryLogDiscovery()
-
-
-QUERY_LOG = QueryLogSource()

@@ -174,3 +174,18 @@ def _export(folders: Sequence[str]) -> tuple[str, list[str]]:
             notes.append(f"{len(others) - _MAX_NOTES} more exports of Spline, not used")
         return candidate, notes
     return "", [f"{folder}: an incomplete export of Spline, not used" for folder in folders[:_MAX_NOTES]]
+
+
+class CaptureDiscovery(SourceDiscovery):
+    """Files whose first message is one of the listener."""
+
+    options = (files_option("--capture", "files", "files of capture.install"),)
+    line_key = "files"
+    job_word = "application"
+    selected_by = "applications"
+
+    def has_documents(self, file: StoredFile) -> bool:
+        """Return whether the first message of a file is one of the listener. Raises `SourceError`."""
+        from lineage_merge.sources.spline import inspection
+
+        return inspection.first_message_is(file, of_listener=True)

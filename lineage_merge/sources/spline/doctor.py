@@ -9,7 +9,6 @@ from typing import Any
 
 from arango.exceptions import ArangoServerError
 
-from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import (
     LineageMergeError,
@@ -24,18 +23,16 @@ from lineage_merge.sources.diagnosis import (
     Diagnosis,
     SourceCheck,
     ahead_warning,
-    examine_lines,
     failed,
     fix_for,
     future_times,
     ok,
     skipped_all,
-    validity,
     warning,
 )
 from lineage_merge.sources.runs.future_times import AHEAD, FIX
-from lineage_merge.sources.spline import arango, arango_queries, export, settings
-from lineage_merge.sources.spline.agent.messages import check_message, event_times, messages
+from lineage_merge.sources.spline import arango, arango_queries, export
+from lineage_merge.sources.spline.agent import doctor as agent
 from lineage_merge.sources.spline.arango import ArangoDatabase
 from lineage_merge.sources.spline.database_state import (
     LIMITS_OF_0_7,
@@ -56,7 +53,6 @@ READ = "ArangoDB read"
 INDEXES = "ArangoDB indexes"
 WRITES = "Spline writes"
 EXPORT = "Spline export"
-AGENT = "Spline agent"
 
 _STEPS = (CONNECTION, LOGIN, DATABASE, COLLECTION, VERSION, READ, INDEXES, WRITES)
 
@@ -70,7 +66,6 @@ _INDEXED = (
 )
 _CLOCK_MS = 5 * 60 * 1000
 _DENIED = (11, 403)
-_DISPATCHER = "set spark.spline.lineageDispatcher=logging, or console, and its logger to INFO"
 
 
 def _examine_arango(spline: Spline) -> Iterator[Diagnosis]:
@@ -295,24 +290,8 @@ def _broken(parts: list[export.Part]) -> Iterator[Problem]:
                 yield problem
 
 
-def _examine_agent(spline: Spline) -> Iterator[Diagnosis]:
-    """Check the files of each location, and the last one for a plan or an event."""
-    return examine_lines(
-        AGENT, "spline.agent", spline.agent, _inspect, _DISPATCHER, settings.AGENT, times_of=_event_times
-    )
-
-
-def _inspect(part: Slice) -> tuple[bool, Problem | None]:
-    """Return whether there is a valid message, else the problem of the first one."""
-    return validity(messages(line_files.number_lines(part)), check_message)
-
-
-def _event_times(part: Slice) -> Iterator[int]:
-    return event_times(line_files.until_damage(messages(line_files.number_lines(part))))
-
-
 CHECKS = (
     SourceCheck("ArangoDB", _examine_arango),
     SourceCheck(EXPORT, _examine_export),
-    SourceCheck(AGENT, _examine_agent),
+    *agent.CHECKS,
 )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import Count, Element, JobKey, Problem, Reference
 from lineage_merge.model.records import Record
-from lineage_merge.naming.spark import JOB_TYPE, application
+from lineage_merge.naming.jobs import SPARK, application
 from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs.events import EventRow
 from lineage_merge.sources.runs.run_local import Datasets, mark
@@ -97,7 +97,7 @@ def _event(context: Context, database: str, document: Document) -> EventRow:
         plan=details["executionPlanKey"],
         application=name,
         job=app.job,
-        job_type=JOB_TYPE,
+        job_type=SPARK,
         target=target_uri,
         dataset=context.dataset(target_uri, app.job) if is_wanted else None,
         # JSON may write an integer as 1.0, which Spark does not accept as bigint.
@@ -156,7 +156,7 @@ def translate_plan(
     elements = chain(read, translate(plan, applied_by, database, selected.sequence if selected else None))
     # Only for the newest run: writes of two runs have the same positions.
     if spline.operations and name and selected and selected.newest_sequence:
-        elements = chain(elements, operations(plan, JobKey(JOB_TYPE, job), selected.newest_sequence))
+        elements = chain(elements, operations(plan, JobKey(SPARK, job), selected.newest_sequence))
     records = [mark(record, facts.own) for record in context.resolver.records(elements)]
     uri = target(plan)
     created = (plan.header or {}).get("_created") or 0

@@ -10,13 +10,14 @@ from typing import Any
 
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.model.elements import Reference
-from lineage_merge.naming.spark import application
+from lineage_merge.naming.jobs import application
 from lineage_merge.sources import line_files
 from lineage_merge.sources.discovery import Sample
+from lineage_merge.sources.kinds import is_of_listener
 from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.agent.messages import Message, messages
 from lineage_merge.sources.spline.documents import Document
-from lineage_merge.sources.spline.settings import Arango, Spline, is_of_listener
+from lineage_merge.sources.spline.settings import Arango, Spline
 
 # Average size of a document in the server's responses, in captured databases of Spline 1.0; documents of 0.7
 # are 40 bytes smaller.

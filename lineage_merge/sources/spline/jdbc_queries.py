@@ -14,7 +14,7 @@ from lineage_merge.naming.jdbc import is_jdbc, parse_connection, split_jdbc, tab
 from lineage_merge.sources.json_values import as_text
 
 if TYPE_CHECKING:
-    from lineage_merge.sources.spline.pushed_queries import PushedQuery
+    from lineage_merge.column_lineage.sql.pushed_queries import PushedQuery
 
 # sqlglot's dialect by JDBC driver name.
 _DIALECTS = {
@@ -131,7 +131,7 @@ def _query(text: str, url: str) -> "PushedQuery":
     try:
         import sqlglot  # noqa: F401 (the extra may be missing)
 
-        from lineage_merge.sources.spline.pushed_queries import PushedQuery, UnreadableQuery
+        from lineage_merge.column_lineage.sql.pushed_queries import PushedQuery, UnreadableQuery
     except ImportError:
         raise _Unreadable(_NO_SQLGLOT) from None
     try:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from lineage_merge.column_lineage.table_parts import TablePart, part_of_name, part_of_path
-from lineage_merge.naming.spark import SESSION_CATALOG
+from lineage_merge.naming.jobs import SESSION_CATALOG
 
 # `params.table` as text: Spark's CatalogTable.toString.
 _TEXT_FIELD = re.compile(r"^[ \t]*(Catalog|Database|Table|Type):[ \t]*(.+?)[ \t]*$", re.MULTILINE)

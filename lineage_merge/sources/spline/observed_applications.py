@@ -5,7 +5,7 @@ For merging jobs that no DAG merges itself. Needs no Spark.
 
 from collections.abc import Sequence
 
-from lineage_merge.naming.spark import application
+from lineage_merge.naming.jobs import application
 from lineage_merge.sources.airflow_support import ObservedJob
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.arango import database

@@ -16,7 +16,7 @@ from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.records import Record
 from lineage_merge.model.times import latest_credible
-from lineage_merge.naming.spark import application
+from lineage_merge.naming.jobs import application
 from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow

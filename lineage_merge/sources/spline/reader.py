@@ -43,7 +43,7 @@ from lineage_merge.sources.spline.key_filter import share_filter
 from lineage_merge.sources.spline.labels import Label
 from lineage_merge.sources.spline.plan_selection import PlanInput, SelectedPlans, names_of, read_records
 from lineage_merge.sources.spline.plan_texts import DocumentTexts, text_rows
-from lineage_merge.sources.spline.settings import Spline
+from lineage_merge.sources.spline.settings import LINES, Capture, Spline
 from lineage_merge.sources.unmatched_patterns import Names
 
 # Smaller files contain no document: "[]", or an empty compressed file.
@@ -64,6 +64,15 @@ def read_spline(engine: Engine, config: Config, resolver: Resolver) -> Rows[Reco
     if spline.agent or spline.kafka:
         return read_records(agent_input(engine, context))
     return read_records(_export_input(engine, context))
+
+
+def read_capture(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
+    """Read everything about the selected applications from files of the listener, as records."""
+    capture = config.of(Capture)
+    if capture is None:
+        return engine.empty()
+    context = Context(capture.as_agent(), resolver, config.merge.collapse_run_local)
+    return read_records(agent_input(engine, context, ("Spark listener", "files", LINES)))
 
 
 @dataclass(frozen=True, kw_only=True)

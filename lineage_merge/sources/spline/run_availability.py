@@ -10,7 +10,7 @@ from datetime import timedelta
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from lineage_merge.naming.spark import application
+from lineage_merge.naming.jobs import application
 from lineage_merge.sources.spline.arango import database
 from lineage_merge.sources.spline.database_state import COMMITTED
 from lineage_merge.sources.spline.settings import Arango

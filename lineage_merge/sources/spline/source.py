@@ -1,10 +1,10 @@
 """The Spline source: the server's database, exported or live, or the agents' files."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from lineage_merge.sources.source import Source
-from lineage_merge.sources.spline.settings import AGENT, EXPORT, Spline, parse
+from lineage_merge.sources.source import FileSource, Source
+from lineage_merge.sources.spline.settings import AGENT, EXPORT, LINES, Capture, Spline
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -20,14 +20,12 @@ class SplineSource(Source[Spline]):
     """Reads Spark's plans as Spline has them."""
 
     name, key = "Spline", "spline"
-    paths = ("export", "agent", "kafka.landing")
+    settings = Spline
+    description = "lineage of Spark applications, as recorded by Spline"
     kinds = (EXPORT, AGENT)
     job_types = ("spark",)
     has_raw_uris = True
     reports_runs = True
-
-    def parse(self, settings: Mapping[str, Any]) -> Spline:
-        return parse(settings)
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.spline.reader import read_spline
@@ -58,9 +56,6 @@ class SplineSource(Source[Spline]):
     def with_secrets(self, settings: Spline) -> Spline:
         return settings.with_secrets()
 
-    def retire_after(self, settings: Spline) -> int:
-        return settings.retire_after
-
     def discovery(self) -> "SourceDiscovery":
         from lineage_merge.sources.spline.discovery import SplineDiscovery
 
@@ -72,4 +67,35 @@ class SplineSource(Source[Spline]):
         return SUPPORT
 
 
+class CaptureSource(FileSource[Capture]):
+    """Reads the messages of the listener (`lineage_merge.capture.install`) as those of Spline's agent."""
+
+    name, key = "Spark listener", "capture"
+    settings = Capture
+    description = "lineage of Spark applications, as recorded by lineage_merge.capture.install"
+    kinds = (LINES,)
+    job_types = ("spark",)
+    has_raw_uris = True
+    reports_runs = True
+
+    def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
+        from lineage_merge.sources.spline.reader import read_capture
+
+        return read_capture(engine, config, resolver)
+
+    def files(self, settings: Capture) -> Iterable[str]:
+        return settings.files
+
+    def checks(self) -> "Sequence[SourceCheck]":
+        from lineage_merge.sources.spline.agent.doctor import CAPTURE_CHECKS
+
+        return CAPTURE_CHECKS
+
+    def discovery(self) -> "SourceDiscovery":
+        from lineage_merge.sources.spline.discovery import CaptureDiscovery
+
+        return CaptureDiscovery()
+
+
 SPLINE = SplineSource()
+CAPTURE = CaptureSource()

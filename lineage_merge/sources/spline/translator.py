@@ -20,7 +20,7 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.model.errors import NamingError
-from lineage_merge.naming.spark import CATALOG_RULE, JOB_TYPE, application
+from lineage_merge.naming.jobs import CATALOG_RULE, SPARK, application
 from lineage_merge.sources.spline import jdbc_queries, labels
 from lineage_merge.sources.spline.column_elements import column_elements, read_columns
 from lineage_merge.sources.spline.documents import Document, Plan, write_mode
@@ -29,7 +29,7 @@ from lineage_merge.sources.spline.operation_chain import operation_chains
 from lineage_merge.sources.spline.subqueries import plan_texts, relations, temporary_views
 
 if TYPE_CHECKING:
-    from lineage_merge.sources.spline.pushed_queries import PushedQuery
+    from lineage_merge.column_lineage.sql.pushed_queries import PushedQuery
 
 # Name of the rule on vertices and in reports: a catalog's table and its path are one dataset.
 # Kinds of the problems that the listener puts into a plan.
@@ -68,7 +68,7 @@ def translate(
     plan, problems = with_tables(plan, document)
     yield from problems
     yield from _report_listener(plan, document)
-    job = JobKey(JOB_TYPE, application(name).job)
+    job = JobKey(SPARK, application(name).job)
     output = Reference("", write["outputSource"], job.name)
     yield from _describe_written(write, output, _table_of_write(plan, write))
     # `progress` has the facts about runs; without it, only the job itself is known.

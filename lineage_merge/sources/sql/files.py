@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lineage_merge.infra.storage import StoredFile, find_files, is_s3, read_bytes
-from lineage_merge.model.errors import ConfigError, SourceError, SourceMissing
+from lineage_merge.model.errors import SourceMissing
+from lineage_merge.sources.settings import check_dialect
 from lineage_merge.sources.sql.settings import SqlFiles
 
 SUFFIXES = (".sql", ".hql", ".hive", ".ddl", ".q")
@@ -67,18 +68,3 @@ def preflight(folders: Sequence[SqlFiles]) -> None:
         for path in (folder.path, *folder.schema):
             if not find(path):
                 raise SourceMissing(f"{path}: no SQL files found ({', '.join(SUFFIXES)})")
-
-
-def check_dialect(key: str, dialect: str) -> None:
-    """Check the dialect. Raises `ConfigError` for an unknown one, `SourceError` without sqlglot."""
-    try:
-        from sqlglot import Dialect
-    except ModuleNotFoundError as error:
-        if error.name != "sqlglot":
-            raise
-        raise SourceError(
-            "cannot read SQL: sqlglot is not installed (install lineage-merge[columns])"
-        ) from None
-    if Dialect.get(dialect) is None:
-        known = ", ".join(sorted(name for name in Dialect.classes if name))
-        raise ConfigError(key, f"unknown dialect {dialect}: one of {known}")

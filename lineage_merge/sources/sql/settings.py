@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-from lineage_merge.config.section import locations, namespace
+from lineage_merge.config.section import parse_namespace
 from lineage_merge.infra.redaction import redact
-from lineage_merge.model.errors import ConfigError, ErrorCollector
+from lineage_merge.infra.setting import Form, Texts, declare
+from lineage_merge.model.errors import ConfigError
 from lineage_merge.naming import find_fixed_namespace, namespace_form
 from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.settings import NamespaceSetting
@@ -22,18 +23,45 @@ SPARK_CATALOG = "spark_catalog"
 class SqlFiles:
     """A folder (or file) of SQL: its sqlglot dialect, and the namespace of its tables.
 
-    `project` distinguishes it from other folders of the DAG and is the first part of its job names. `schema`:
-    files and folders with DDL that defines columns. `variables`: values by name. `assume_insert_names`:
-    INSERT into a table of unknown columns fills those that the columns of its query are named after.
+    `project` distinguishes it from other folders of the DAG and is the first part of its job names.
     """
 
-    path: str
-    dialect: str
-    namespace: str
-    project: str
-    schema: tuple[str, ...] = ()
-    variables: Mapping[str, str] = field(default_factory=dict)
-    assume_insert_names: bool = False
+    path: str = declare(
+        "folder (local or s3://) of .sql and .hql files, or one file", example="etl", is_path=True
+    )
+    dialect: str = declare(
+        "hive, spark, redshift, or another sqlglot dialect",
+        example="hive",
+        form=Form("^[A-Za-z][A-Za-z0-9_]*$", "hive, spark, redshift or another sqlglot dialect"),
+    )
+    namespace: str = declare(
+        "namespace of the tables, such as redshift://cluster.region:5439 or thrift://host:9083",
+        "",
+        "redshift://cluster.region:5439",
+        "spark_catalog for Hive and Spark",
+    )
+    project: str = declare("name of the folder in the graph", "", "etl", "its own name")
+    schema: Texts = declare(
+        "files or folders with CREATE TABLE statements, which define the columns of tables",
+        (),
+        "ddl",
+        is_path=True,
+    )
+    variables: Mapping[str, Annotated[str, Form(schema={"minLength": 0})]] = declare(
+        "values of variables, such as ${hiveconf:env} by name: {env: prod}", {}, {"env": "prod"}
+    )
+    assume_insert_names: bool = declare(
+        "assume that INSERT into a table of unknown columns fills columns with the names of its query's; "
+        "such edges are marked as assumed",
+        False,
+    )
+
+    def complete(self, key: str) -> "SqlFiles":
+        """Return the settings with what follows from the dialect and the path."""
+        dialect = self.dialect.lower()
+        namespace = namespace_of(f"{key}.namespace", dialect, self.namespace)
+        project = self.project or project_of(self.path)
+        return replace(self, dialect=dialect, namespace=namespace, project=project)
 
 
 def namespaces(folders: Sequence[SqlFiles]) -> list[NamespaceSetting]:
@@ -49,39 +77,18 @@ def namespaces(folders: Sequence[SqlFiles]) -> list[NamespaceSetting]:
     ]
 
 
-def parse(settings: Sequence[Any]) -> tuple[SqlFiles, ...]:
-    """Parse settings that fit the schema. Raises `ConfigError`."""
-    errors = ErrorCollector()
-    folders: list[SqlFiles] = []
-    for index, entry in enumerate(settings):
-        with errors.collecting():
-            folders.append(_entry(f"sql[{index}]", entry))
-            project = folders[-1].project
-            if project in (folder.project for folder in folders[:-1]):
-                raise ConfigError(
-                    f"sql[{index}].project", f"{project} is also the name of another folder: set project"
-                )
-    errors.raise_errors()
-    return tuple(folders)
-
-
-def _entry(key: str, entry: Mapping[str, Any]) -> SqlFiles:
-    dialect = entry["dialect"].lower()
-    return SqlFiles(
-        path=entry["path"],
-        dialect=dialect,
-        namespace=namespace_of(f"{key}.namespace", dialect, entry.get("namespace", "")),
-        project=entry.get("project") or project_of(entry["path"]),
-        schema=locations(entry.get("schema", ())),
-        variables=entry.get("variables", {}),
-        assume_insert_names=entry.get("assume_insert_names", False),
-    )
+def check_projects(folders: Sequence[SqlFiles]) -> None:
+    """Check that folders have different names. Raises `ConfigError`."""
+    for index, folder in enumerate(folders):
+        if folder.project in (other.project for other in folders[:index]):
+            problem = f"{folder.project} is also the name of another folder: set project"
+            raise ConfigError(f"sql[{index}].project", problem)
 
 
 def namespace_of(key: str, dialect: str, given: str) -> str:
     """Return the namespace of a dialect's tables. Raises `ConfigError` if it is missing."""
     if given:
-        return namespace(key, given, dialect)
+        return parse_namespace(given, key, dialect)
     if default := default_namespace(dialect):
         return default
     raise ConfigError(key, f"required for {dialect}, such as {namespace_form(dialect)}")

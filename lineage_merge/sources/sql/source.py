@@ -1,6 +1,6 @@
 """The source of SQL files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from lineage_merge.sources.settings import NamespaceSetting
@@ -22,13 +22,16 @@ class SqlSource(Source[Folders]):
     """Reads the statements of folders of SQL files."""
 
     name, key = "SQL files", "sql"
-    paths = ("path", "schema")
+    settings = Folders
+    description = "folders of Hive, Spark or Redshift SQL files, which are parsed but not run"
     kinds = (STATEMENTS,)
     job_types = ("sql",)
     by_project = True
 
-    def parse(self, settings: Sequence[Any]) -> Folders:
-        return section.parse(settings)
+    def parse(self, written: Any) -> Folders:
+        folders = super().parse(written)
+        section.check_projects(folders)
+        return folders
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.sql.reader import read_sql

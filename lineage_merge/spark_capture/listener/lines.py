@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from lineage_merge.infra.redaction import MASK, holds_encryption, names_secret, redact, redact_sql
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.version import __version__
-from lineage_merge.sources.spline.agent.messages import array_line
-from lineage_merge.sources.spline.settings import LISTENER
+from lineage_merge.sources.kinds import LISTENER, array_line
 from lineage_merge.spark_capture.listener.facts import Application
 from lineage_merge.spark_capture.listener.nested_writes import Write
 from lineage_merge.spark_capture.write_documents import WriteDocument

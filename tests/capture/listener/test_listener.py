@@ -16,7 +16,7 @@ from lineage_merge.graph_format.elements import Subgraph, edge_of_row, subgraph,
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.capture.reader import read_capture
+from lineage_merge.sources.spline.reader import read_capture
 from lineage_merge.spark_capture.listener.install import Listener
 from lineage_merge.spark_capture.listener.recorder import Limits
 from tests.record_reading import rows_of

@@ -9,7 +9,7 @@ import pytest
 
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.dataset_resolver import from_config
-from lineage_merge.naming.dbt import job_name, project_of, unique_id_of
+from lineage_merge.naming.jobs import job_name, project_of, unique_id_of
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.reader import read_dbt

@@ -21,7 +21,7 @@ from lineage_merge.model.elements import (
 )
 from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.sources.query_log.reader import read_query_log
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.record_reading import jobs_of, problems_of, records_of, runs_of, writes_of
 
 # The fingerprint at the end of a job's name.
@@ -161,4 +161,4 @@ def read_entries(engine: Engine, entries: Iterable[Mapping[str, Any]]) -> LogLin
     """Read configured logs."""
     config = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "query_log": list(entries)})
     resolver = dataset_resolver.from_config(config)
-    return LogLineage(tuple(read_query_log(engine, config, resolver).collect()))
+    return LogLineage(tuple(QUERY_LOG.read(engine, config, resolver).collect()))

@@ -26,7 +26,8 @@ from lineage_merge.sources.query_log.logs.archive_layout import (
     recent_files,
 )
 from lineage_merge.sources.query_log.logs.redshift_views import HISTORY, TRANSACTIONS
-from lineage_merge.sources.query_log.settings import QueryLog, parse
+from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.command_line import in_process
 from tests.s3_fixtures import S3
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_entries, read_log
@@ -45,7 +46,7 @@ ENTRY: dict[str, Any] = {
     "archive": ARCHIVE,
     "iam_role": "arn:aws:iam::111122223333:role/unload",
 }
-LOG = parse([ENTRY])[0]
+LOG = QUERY_LOG.parse([ENTRY])[0]
 COPIED = "insert into mart.t (a) select b from raw.s"
 
 
@@ -328,7 +329,7 @@ def test_clusters_in_one_archive_do_not_mix(clusters: Clusters) -> None:
         history.session(1).run(f"insert into {table} (a) select b from raw.s")
         clusters[name].show(history)
 
-    done, errors = archive.archive_all(parse([ENTRY, other]), at(2, 7), lambda _line: None)
+    done, errors = archive.archive_all(QUERY_LOG.parse([ENTRY, other]), at(2, 7), lambda _line: None)
 
     assert [each.archive for each in done] == [f"{ARCHIVE}/wh", f"{ARCHIVE}/other"]
     assert errors == []
@@ -340,7 +341,7 @@ def test_a_cluster_that_fails_costs_no_other_its_history(clusters: Clusters) -> 
     clusters["wh"].denied.add(HISTORY)
     other = ENTRY | {"cluster": "other", "namespace": "redshift://other.us-east-1:5439"}
 
-    done, errors = archive.archive_all(parse([ENTRY, other]), at(2, 7), lambda _line: None)
+    done, errors = archive.archive_all(QUERY_LOG.parse([ENTRY, other]), at(2, 7), lambda _line: None)
 
     assert [each.warehouse for each in done] == ["redshift other"]
     assert [error.message for error in errors] == [
@@ -350,7 +351,7 @@ def test_a_cluster_that_fails_costs_no_other_its_history(clusters: Clusters) -> 
 
 def test_one_folder_is_the_archive_of_one_warehouse() -> None:
     with pytest.raises(ConfigError, match=r"query_log\[1\].archive: s3://logs/history/wh is the archive of"):
-        parse([ENTRY, ENTRY | {"namespace": "redshift://wh.eu-west-1:5439"}])
+        QUERY_LOG.parse([ENTRY, ENTRY | {"namespace": "redshift://wh.eu-west-1:5439"}])
 
 
 def test_a_throttled_or_busy_cluster_is_asked_again(clusters: Clusters) -> None:
@@ -473,7 +474,9 @@ def test_the_sql_has_quotes_and_the_role() -> None:
 )
 def test_an_archive_that_redshift_cannot_write_is_refused(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
-        parse([ENTRY | given | {"namespace": "awsathena://a"} if "format" in given else ENTRY | given])
+        QUERY_LOG.parse(
+            [ENTRY | given | {"namespace": "awsathena://a"} if "format" in given else ENTRY | given]
+        )
 
 
 # ---- init and doctor
@@ -531,7 +534,9 @@ def test_doctor_says_how_old_the_archive_is(examined: Callable[[datetime], dict[
     )
     assert examined(at(9, 1))[gap] == "run archive-history every day"
 
-    by_path = parse([{name: ENTRY[name] for name in ("format", "namespace")} | {"path": f"{ARCHIVE}/wh"}])
+    by_path = QUERY_LOG.parse(
+        [{name: ENTRY[name] for name in ("format", "namespace")} | {"path": f"{ARCHIVE}/wh"}]
+    )
     gaps_of_path = [
         each.message for each in doctor.CHECKS[0].examine(by_path) if "history from" in each.message
     ]

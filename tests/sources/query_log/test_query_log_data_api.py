@@ -12,7 +12,8 @@ from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources.query_log import doctor
 from lineage_merge.sources.query_log.logs import archive, archive_layout, data_api
 from lineage_merge.sources.query_log.logs.redshift_views import HISTORY, TRANSACTIONS
-from lineage_merge.sources.query_log.settings import QueryLog, parse
+from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_entries, read_log
 from tests.sources.query_log.redshift_standin import Cluster, Clusters
 from tests.sources.query_log.test_query_log_week import week
@@ -73,7 +74,7 @@ def test_statements_that_are_in_an_archive_and_behind_the_api_count_once(
 ) -> None:
     """Sessions are read as one: the API has all statements, the archive those of the first half minute."""
     archived = {**CLUSTER, "archive": "s3://logs/history"}
-    (log,) = parse([archived])
+    (log,) = QUERY_LOG.parse([archived])
     archive.archive(log, datetime(2026, 11, 2, 6, 0, 30, tzinfo=UTC), lambda _line: None)
     cluster.denied.add(TRANSACTIONS)
 
@@ -89,7 +90,7 @@ def test_the_observed_time_begins_with_what_the_api_has_if_the_archive_ended_bef
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archived = {**CLUSTER, "archive": "s3://logs/history"}
-    (log,) = parse([archived])
+    (log,) = QUERY_LOG.parse([archived])
     archive.archive(log, datetime(2026, 11, 2, 6, 0, 30, tzinfo=UTC), lambda _line: None)
     monkeypatch.setattr(data_api, "RETENTION", timedelta(hours=22, minutes=59, seconds=20))
 
@@ -106,7 +107,7 @@ def test_logs_of_one_warehouse_are_read_alike(key: str, value: Any) -> None:
     with pytest.raises(
         ConfigError, match=rf"query_log\[1\].{key}: query_log\[0\] has the same namespace, and"
     ):
-        parse([CLUSTER, other])
+        QUERY_LOG.parse([CLUSTER, other])
 
 
 def test_a_denied_view_is_one_clear_line(cluster: Cluster) -> None:
@@ -134,6 +135,4 @@ def test_doctor_says_whose_statements_are_visible(cluster: Cluster) -> None:
 
 
 def _settings(entry: Mapping[str, Any]) -> QueryLog:
-    from lineage_merge.sources.query_log.settings import parse
-
-    return parse([entry])[0]
+    return QUERY_LOG.parse([entry])[0]

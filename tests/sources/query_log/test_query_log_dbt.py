@@ -13,7 +13,7 @@ from lineage_merge.merge.join import merge
 from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.reader import read_dbt
-from lineage_merge.sources.query_log.reader import read_query_log
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.record_reading import problems_of, writes_of
 from tests.sources.dbt.test_dbt_jobs import manifest
 from tests.sources.query_log.log_reading import NAMESPACE
@@ -50,7 +50,7 @@ def merged(
     config = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **sections})
     resolver = from_config(config)
     return (
-        *read_query_log(engine, config, resolver).collect(),
+        *QUERY_LOG.read(engine, config, resolver).collect(),
         *read_dbt(engine, config, resolver).collect(),
     )
 

@@ -13,7 +13,7 @@ from lineage_merge.infra.storage import find_files
 from lineage_merge.model.errors import ConfigError, SourceError
 from lineage_merge.sources.query_log import doctor
 from lineage_merge.sources.query_log.discovery import QueryLogDiscovery
-from lineage_merge.sources.query_log.settings import parse
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.s3_fixtures import S3
 from tests.sources.query_log.log_reading import NAMESPACE, read_entries, read_log
 from tests.sources.query_log.redshift_history import History
@@ -87,7 +87,7 @@ def test_a_broken_line_is_rejected_with_line_and_field(engine: Engine, tmp_path:
 
 def test_an_unknown_dialect_is_reported_before_anything_is_read(tmp_path: Path) -> None:
     entry = statements(tmp_path, statement(1, "insert into a.t select a from a.s"))
-    logs = parse([{**entry, "dialect": "klingon"}])
+    logs = QUERY_LOG.parse([{**entry, "dialect": "klingon"}])
 
     with pytest.raises(ConfigError, match=r"query_log\[0\].dialect: unknown dialect klingon"):
         doctor.preflight(logs)
@@ -127,7 +127,7 @@ def test_a_view_without_a_column_is_reported_once(engine: Engine, tmp_path: Path
     found = read_log(engine, folder)
 
     assert ("rejected", f"{file}, row 1", "status", "missing column") in found.problems
-    ((log,),) = (parse([{"format": "redshift", "path": str(folder), "namespace": NAMESPACE}]),)
+    ((log,),) = (QUERY_LOG.parse([{"format": "redshift", "path": str(folder), "namespace": NAMESPACE}]),)
     messages = [(each.state, each.message) for each in doctor.CHECKS[0].examine((log,))]
     assert ("warning", f"{file}: status: missing column") in messages
 
@@ -151,7 +151,7 @@ def test_a_folder_without_the_history_is_one_clear_line(engine: Engine, tmp_path
 )
 def test_settings_that_name_no_log_are_rejected(entry: dict[str, Any], key: str) -> None:
     with pytest.raises(ConfigError) as error:
-        parse([{"namespace": NAMESPACE, **entry}])
+        QUERY_LOG.parse([{"namespace": NAMESPACE, **entry}])
     assert key in error.value.message
 
 

@@ -14,7 +14,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge.join import merge_locally
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.sources.query_log.settings import parse
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_entries, read_log
 from tests.sources.query_log.redshift_history import History, Session
 
@@ -274,7 +274,7 @@ def test_a_salt_that_is_missing_is_one_clear_line(tmp_path: Path, monkeypatch: p
 )
 def test_settings_of_users_are_complete(entry: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"query_log\[0\].users"):
-        parse([{"format": "redshift", "path": "p", "namespace": NAMESPACE, **entry}])
+        QUERY_LOG.parse([{"format": "redshift", "path": "p", "namespace": NAMESPACE, **entry}])
 
 
 # ---- other logs

@@ -17,8 +17,8 @@ import pytest
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.sources.query_log.logs import athena, data_api
-from lineage_merge.sources.query_log.settings import parse
 from lineage_merge.sources.query_log.statements.view_definitions import ViewDefinition, statement_of
+from lineage_merge.sources.registry import QUERY_LOG
 from tests.record_reading import writes_of
 from tests.sources.query_log.log_reading import NAMESPACE, LogLineage, read_log
 from tests.sources.query_log.redshift_history import History
@@ -291,7 +291,9 @@ def test_the_definitions_of_postgresql_are_read(postgres: Path, tmp_path: Path) 
     for name, (query, _) in _VIEWS.items():
         columns = "(a, b)" if name == "named" else ""
         _psql(postgres, f"create view mart.{name} {columns} as {query}")
-    (log,) = parse([{"format": "redshift", "cluster": "c", "database": "dw", "namespace": NAMESPACE}])
+    (log,) = QUERY_LOG.parse(
+        [{"format": "redshift", "cluster": "c", "database": "dw", "namespace": NAMESPACE}]
+    )
     (sql,) = [q.sql for q in data_api.queries(log, datetime.now(UTC)) if q.view == "pg_views"]
     exported = history()
     exported.rows.pop("svv_all_columns")

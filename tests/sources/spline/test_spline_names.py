@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.naming.spark import application
+from lineage_merge.naming.jobs import application
 from lineage_merge.sources.spline.naming import CatalogTable, catalog_table, table_from_text
 from lineage_merge.sources.spline.subqueries import plan_texts, relations, temporary_views
 from tests.spline_documents import table_structure, table_text

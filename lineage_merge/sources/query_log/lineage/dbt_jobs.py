@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lineage_merge.sources.dbt.jobs import ModelJob
+from lineage_merge.sources.source import ModelJob
 
 
 @dataclass(frozen=True, slots=True)

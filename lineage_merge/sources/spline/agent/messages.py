@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 from lineage_merge.infra.document_decoder import DocumentDecoder
 from lineage_merge.infra.json_schema import load_schema
 from lineage_merge.model.elements import Problem
+from lineage_merge.sources.kinds import array_line
 from lineage_merge.sources.spline.documents import reject
 
 Kind = Literal["plan", "event"]
@@ -177,15 +178,6 @@ def _error(shape: str, body: object, location: str) -> Problem | None:
 def _decoder_of(shape: str) -> DocumentDecoder:
     schema = load_schema(__package__, "agent.schema.json")
     return DocumentDecoder(schema | {"$ref": f"#/$defs/{shape}"})
-
-
-def array_line(kind: str, body: bytes, version: str = "") -> bytes:
-    """Return the line of a plan or an event, without a line feed.
-
-    `body` is its JSON on one line. A given `version` of the producer API is appended.
-    """
-    suffix = b", " + json.dumps(version).encode() if version else b""
-    return b'["' + kind.encode() + b'", ' + body + suffix + b"]"
 
 
 def record_line(value: bytes, headers: Mapping[str, bytes]) -> bytes:

@@ -23,7 +23,7 @@ from lineage_merge.sources.spline.jdbc_queries import QUERIES
 from lineage_merge.sources.spline.naming import read_part
 
 if TYPE_CHECKING:
-    from lineage_merge.sources.spline.pushed_queries import PushedQuery
+    from lineage_merge.column_lineage.sql.pushed_queries import PushedQuery
 
 # Parameter of a read with the names of its pseudo-columns, where more than the agent's document is known.
 PSEUDO_COLUMNS = "pseudoColumns"

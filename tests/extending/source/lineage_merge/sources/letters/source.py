@@ -2,27 +2,35 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+from lineage_merge.infra.setting import declare
 from lineage_merge.model.elements import Element, Feeds, Job, JobKey, Problem, Reference, Writes
 from lineage_merge.sources.airflow_support import AirflowSupport, ConnectionSettings
 from lineage_merge.sources.kinds import Kind
 from lineage_merge.sources.line_source import LineSource
 
 
-class LettersSource(LineSource[str]):
-    """Reads letters; its settings are the location of the file."""
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """Where letters are read from."""
+
+    file: str = declare("file of lines: job: source -> target", is_path=True)
+
+
+class LettersSource(LineSource[Letters]):
+    """Reads letters."""
 
     name, key = "Letters", "letters"
-    line_key, flag, paths = "file", "--letters", ("file",)
+    settings = Letters
+    description = "who copies which letter to which"
+    line_key, flag = "file", "--letters"
     kinds = (Kind("letters", "give them as letters.file", pattern=re.compile(r"(?m)^\w+: \w+ -> \w+$")),)
     remedy = "write lines such as copier: a -> b"
 
-    def parse(self, settings: Any) -> str:
-        return str(settings["file"])
-
-    def files(self, settings: str) -> Iterable[str]:
-        return (settings,)
+    def files(self, settings: Letters) -> Iterable[str]:
+        return (settings.file,)
 
     def translate(self, line: str, location: str) -> Iterator[Element]:
         """Yield the elements of ``copier: a -> b``: the job copier feeds b from a."""
