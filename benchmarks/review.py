@@ -277,7 +277,7 @@ def full(words: list[str]) -> None:
     from lineage_merge.review import assessment, dbt_files, dbt_versions
 
     def everything(before: Any, after: Any) -> dbt_versions.ChangedEntries:
-        entries = dbt_versions.changed_entries(before, after)
+        entries = dbt_versions.find_changed_entries(before, after)
         return replace(entries, relevant={*before.nodes, *after.nodes})
 
     with (

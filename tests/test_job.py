@@ -152,7 +152,9 @@ def test_what_is_sent_is_what_the_job_reads() -> None:
         "strict": True,
     }
 
-    sent = cluster_entrypoint.arguments("load", "s3://b/folder", CONFIGURATION.by_key(settings), attempt="7")
+    sent = cluster_entrypoint.arguments(
+        "load", "s3://b/folder", CONFIGURATION.list_by_key(settings), attempt="7"
+    )
     arguments = cluster_entrypoint.parse_arguments([*OF_GLUE, *words_of(sent)])
 
     assert CONFIGURATION.load(None, environ={}, flags=arguments.flags) == CONFIGURATION.parse(settings)

@@ -64,7 +64,7 @@ def test_a_configuration_without_policies_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_job_of_a_cluster_stores_why_it_failed(violating_url: str, tmp_path: Path) -> None:
-    given = CONFIGURATION.by_key(configured(violating_url))
+    given = CONFIGURATION.list_by_key(configured(violating_url))
     words = cluster_entrypoint.arguments("check", str(tmp_path), given, attempt="1")
     with pytest.raises(PolicyViolated):
         cluster_entrypoint.main([word for pair in words.items() for word in pair])
@@ -77,7 +77,7 @@ def test_a_job_of_a_cluster_stores_why_it_failed(violating_url: str, tmp_path: P
 def test_a_job_of_a_cluster_starts_no_spark(tmp_path: Path) -> None:
     with EmbeddedServer(None) as server:
         corrected().load(server.url)
-        given = CONFIGURATION.by_key(configured(server.url))
+        given = CONFIGURATION.list_by_key(configured(server.url))
         words = cluster_entrypoint.arguments("check", str(tmp_path), given)
         code = (
             "import sys; from lineage_merge.orchestration.cluster_entrypoint import main; main(sys.argv[1:])"

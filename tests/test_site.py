@@ -138,7 +138,7 @@ def test_each_command_has_a_page_with_its_options(pages: Mapping[str, Seen]) -> 
 def test_commands_are_listed_under_the_headings_of_the_help(pages: Mapping[str, Seen]) -> None:
     page = pages["commands.html"]
 
-    assert {title.lower() for title, _ in main.by_heading()} <= page.ids
+    assert {title.lower() for title, _ in main.group_by_heading()} <= page.ids
     assert {f"commands/{name}.html" for name in main.commands} <= set(page.links)
 
 

@@ -24,7 +24,9 @@ _PLACE = "<!-- commands -->"
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Fill the navigation of the commands."""
-    groups: list[Any] = [{heading: [_path(name) for name in names]} for heading, names in main.by_heading()]
+    groups: list[Any] = [
+        {heading: [_path(name) for name in names]} for heading, names in main.group_by_heading()
+    ]
     for chapter in _chapters(config.nav or []):
         if _TITLE in chapter:
             chapter[_TITLE] = ["commands.md", *groups]
@@ -63,7 +65,7 @@ def _path(name: str) -> str:
 
 def _list() -> str:
     lines = []
-    for heading, names in main.by_heading():
+    for heading, names in main.group_by_heading():
         lines += [f"## {heading}", "", "| command | |", "| --- | --- |"]
         lines += [
             f"| [`{name}`]({_path(name)}) | {_cell(_commands()[name].get_short_help_str(200))} |"

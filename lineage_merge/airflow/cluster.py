@@ -65,7 +65,7 @@ def job_call(step: "Step", merge: Merge, task: Any, context: Mapping[str, Any], 
             )
         check_history_location(config.history.location)
         arguments = cluster_entrypoint.arguments(
-            step, attempt.folder, CONFIGURATION.by_key(settings), attempt=attempt.name
+            step, attempt.folder, CONFIGURATION.list_by_key(settings), attempt=attempt.name
         )
         return JobCall(arguments, list_step_datasets(step, config, attempt.folder))
 

@@ -43,7 +43,7 @@ class _Commands(Mapping[str, click.Command]):
 class Program(click.Group):
     """The group of commands, listed under headings. Its shell completion never prints an error."""
 
-    def by_heading(self) -> Iterator[tuple[str, list[str]]]:
+    def group_by_heading(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the headings with the names of their commands."""
         return ((heading, [*names]) for heading, names in COMMANDS.items())
 

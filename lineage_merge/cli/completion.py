@@ -33,7 +33,7 @@ def _completion(names: str) -> Complete:
         try:
             from lineage_merge.cli.completion_reading import COMPLETIONS
 
-            return COMPLETIONS[names](_selected(context, deadline), typed)
+            return COMPLETIONS[names](_select(context, deadline), typed)
         except Exception:  # noqa: BLE001 - the command itself reports errors
             return []
 
@@ -53,7 +53,7 @@ def complete_datasets_and_jobs(context: click.Context, parameter: click.Paramete
     return [*complete_datasets(context, parameter, typed), *complete_jobs(context, parameter, typed)]
 
 
-def _selected(context: click.Context, deadline: float) -> "Selected":
+def _select(context: click.Context, deadline: float) -> "Selected":
     from lineage_merge.cli.completion_reading import Location, Selected
     from lineage_merge.infra.graph_files import default_graph_file, demo_graph_file
     from lineage_merge.query.selection import EMBEDDED

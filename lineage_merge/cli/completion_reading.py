@@ -110,14 +110,14 @@ def _vertices(location: Location, keys: Sequence[str], deadline: float) -> Itera
     from lineage_merge.infra.embedded.graph_store import snapshot_folder
 
     folder = location.folder or (snapshot_folder(location.graph_file) if location.graph_file else None)
-    vertices = _of_folder(folder, keys) if folder else iter(())
+    vertices = _read_folder(folder, keys) if folder else iter(())
     for number, vertex in enumerate(vertices):
         if number % _VERTICES_PER_CHECK == 0 and time.monotonic() > deadline:
             return
         yield vertex
 
 
-def _of_folder(folder: Path, keys: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+def _read_folder(folder: Path, keys: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     for file in sorted((folder / "nodes").iterdir()):
         if file.name.startswith((".", "_")):
             continue
@@ -192,7 +192,7 @@ def dataset_names(ids: Iterable[str], typed: str) -> list[str]:
         next((form for form in of_one if counts[form] == 1 and form.startswith(typed)), "")
         for of_one in forms.values()
     )
-    return _sorted(names)
+    return _sort(names)
 
 
 def column_names(dataset_ids: Iterable[str], column_ids: Iterable[str], typed: str) -> list[str]:
@@ -203,7 +203,7 @@ def column_names(dataset_ids: Iterable[str], column_ids: Iterable[str], typed: s
         return []
     prefix = f"{owners.pop()}|"
     columns = (dot_path(column_of(identifier)) for identifier in column_ids if identifier.startswith(prefix))
-    return _sorted(f"{owner}#{column}" for column in columns if column.lower().startswith(start.lower()))
+    return _sort(f"{owner}#{column}" for column in columns if column.lower().startswith(start.lower()))
 
 
 def job_names(ids: Iterable[str], typed: str) -> list[str]:
@@ -211,12 +211,12 @@ def job_names(ids: Iterable[str], typed: str) -> list[str]:
     names = {identifier: decode(identifier.rpartition("|")[2]) for identifier in dict.fromkeys(ids)}
     counts = Counter(names.values())
     unique = (name if counts[name] == 1 else identifier for identifier, name in names.items())
-    return _sorted(name for name in unique if name.startswith(typed))
+    return _sort(name for name in unique if name.startswith(typed))
 
 
 def environments(ids: Iterable[str], typed: str) -> list[str]:
     """Return the environments of vertices that begin with `typed`."""
-    return _sorted(
+    return _sort(
         environment
         for identifier in ids
         if (environment := decode(identifier.partition("|")[0])).startswith(typed)
@@ -226,7 +226,7 @@ def environments(ids: Iterable[str], typed: str) -> list[str]:
 def dags(job_ids: Iterable[str], typed: str) -> list[str]:
     """Return the DAGs of jobs that begin with `typed`."""
     names = (decode(identifier.split("|")[1]) for identifier in job_ids if identifier.count("|") >= 2)
-    return _sorted(name for name in names if name.startswith(typed))
+    return _sort(name for name in names if name.startswith(typed))
 
 
 def _forms(dataset_id: str) -> Iterator[str]:
@@ -239,5 +239,5 @@ def _forms(dataset_id: str) -> Iterator[str]:
         yield f"{namespace}|{name}"
 
 
-def _sorted(names: Iterable[str]) -> list[str]:
+def _sort(names: Iterable[str]) -> list[str]:
     return sorted({name for name in names if name})[:MAX_NAMES]

@@ -17,7 +17,7 @@ from lineage_merge.cli.query_options import (
     open_session,
     query_command,
 )
-from lineage_merge.cli.question_commands import checked_format, command_of, with_options
+from lineage_merge.cli.question_commands import check_format, command_of, with_options
 from lineage_merge.model.errors import PolicyViolated
 from lineage_merge.questions.check import CheckQuestion
 from lineage_merge.questions.comparison import CompareQuestion
@@ -74,7 +74,7 @@ def diff(options: QueryOptions, environments: tuple[str, ...], **given: str | No
         if "start" not in values:
             raise click.UsageError("Missing option '--from'")
         question = DiffQuestion(**values)
-        checked_format(question, options.format)
+        check_format(question, options.format)
         if options.folder:
             raise click.UsageError("--folder has no history: omit it with --from")
         with open_history(options) as session:

@@ -188,10 +188,10 @@ def remove(job: str, dry_run: bool, as_json: bool, **graph: Any) -> None:
     if as_json:
         print_json({"dry_run": dry_run, "removed": dataclasses.asdict(removed)})
     else:
-        click.echo(f"{'would be ' if dry_run else ''}removed: {_removed_text(removed)}")
+        click.echo(f"{'would be ' if dry_run else ''}removed: {_describe_removed(removed)}")
 
 
-def _removed_text(removed: "Removed") -> str:
+def _describe_removed(removed: "Removed") -> str:
     """Return a line about the deleted elements."""
     from lineage_merge.orchestration.report_text import pluralize
 

@@ -130,12 +130,12 @@ def _init(
         findings,
         dag_name=given["dag"],
         environment=given["environment"],
-        namespace=_given_namespace(given),
+        namespace=_parse_namespace(given),
         gremlin_endpoint=given["gremlin_endpoint"],
         folder_name=Path(folder or ".").resolve().name,
     )
     if not as_json:
-        _print(init_report.found_lines(proposal, findings, notes))
+        _print(init_report.list_found(proposal, findings, notes))
     proposal = answers.complete(proposal, findings, given)
     _check_endpoint(proposal.gremlin_endpoint)
     mwaa_files = mwaa.files(proposal, given["artifacts"]) if given["mwaa"] else {}
@@ -154,7 +154,7 @@ def _init(
     if as_json:
         print_json(init_report.as_json(outcome))
     else:
-        _print(init_report.written_lines(outcome))
+        _print(init_report.list_written(outcome))
 
 
 def _write_new(file: Path, text: str, force: bool) -> None:
@@ -204,7 +204,7 @@ def _inputs(
     return inputs, discovered.notes
 
 
-def _given_namespace(given: dict[str, Any]) -> str:
+def _parse_namespace(given: dict[str, Any]) -> str:
     """Return the namespace that an option gives for the tables of projects, or "". Raises `ConfigError`."""
     from lineage_merge.config.section import parse_namespace
 

@@ -39,12 +39,12 @@ class InitOutcome:
         return [*commands, f"lineage-merge html --out lineage.html{options}"]
 
 
-def found_lines(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> Iterator[str]:
+def list_found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> Iterator[str]:
     """Yield lines about the sources, before any question about them."""
-    yield from (printable(line) for line in _found(proposal, findings, notes))
+    yield from (printable(line) for line in _describe_found(proposal, findings, notes))
 
 
-def _found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> Iterator[str]:
+def _describe_found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> Iterator[str]:
     settings = proposal.settings()
     names = {source.key: source.name for source in SOURCES}
     for key, line in job_lines(findings.jobs).items():
@@ -61,11 +61,11 @@ def _found(proposal: Proposal, findings: Findings, notes: tuple[str, ...]) -> It
     yield from (f"note: {note}" for note in notes)
 
 
-def written_lines(outcome: InitOutcome) -> Iterator[str]:
+def list_written(outcome: InitOutcome) -> Iterator[str]:
     """Yield lines about the file, what it joins, and the next commands."""
     yield f"{'written' if outcome.is_written else 'unchanged'}: {outcome.out}"
     yield from (f"written: {file}" for file in outcome.mwaa_files)
-    yield from (printable(line) for line in _joined(outcome.verified, outcome.next_commands[0]))
+    yield from (printable(line) for line in _describe_joins(outcome.verified, outcome.next_commands[0]))
     yield ""
     yield "Next:"
     yield from (f"  {printable(command)}" for command in outcome.next_commands)
@@ -84,7 +84,7 @@ def _namespace_line(project: Project) -> str:
     return f"namespace {choice.namespace}{', as given' if choice.is_given else ''}"
 
 
-def _joined(verified: Verified, run: str) -> Iterator[str]:
+def _describe_joins(verified: Verified, run: str) -> Iterator[str]:
     if not verified.is_read:
         yield f"joined: not checked, the sources are large; to see it: {run} --dry-run"
         return

@@ -88,7 +88,7 @@ class _Interrupt:
     def _handle(self, _signal: int, frame: FrameType | None) -> None:
         first = not self._requested.is_set()
         self._requested.set()
-        if _in_py4j(frame):
+        if _is_in_py4j(frame):
             # Raising here would leave a partial response in the connection to Java.
             if first:
                 threading.Thread(target=self._cancel_jobs, name="end of Spark's jobs", daemon=True).start()
@@ -105,7 +105,7 @@ class _Interrupt:
                 _thread.interrupt_main()  # no job was running: _handle checks again
 
 
-def _in_py4j(frame: FrameType | None) -> bool:
+def _is_in_py4j(frame: FrameType | None) -> bool:
     while frame is not None:
         if frame.f_globals.get("__name__", "").startswith("py4j."):
             return True

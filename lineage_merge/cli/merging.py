@@ -99,7 +99,7 @@ def run(
     """
     from lineage_merge.orchestration.report_text import describe_load, print_report
 
-    with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
+    with handle_errors(), _observe_run(settings.load(), quiet, as_json) as (config, on_progress):
         from lineage_merge.orchestration import preflight
 
         preflight.check_sources(config)
@@ -143,7 +143,7 @@ def build(settings: CommandSettings, folder: str, file_format: Any, as_json: boo
     """Read the sources and merge them into node and edge files."""
     from lineage_merge.orchestration.report_text import print_report
 
-    with handle_errors(), _observed_run(settings.load(), quiet, as_json) as (config, on_progress):
+    with handle_errors(), _observe_run(settings.load(), quiet, as_json) as (config, on_progress):
         from lineage_merge.orchestration import preflight
 
         preflight.check_sources(config)
@@ -174,7 +174,7 @@ def load(
 
     with (
         handle_errors(),
-        _observed_run(settings.load(needs_source=False, needs_scope=False), quiet, as_json) as observed,
+        _observe_run(settings.load(needs_source=False, needs_scope=False), quiet, as_json) as observed,
     ):
         config, on_progress = observed
         from lineage_merge.orchestration import pipeline, preflight
@@ -195,7 +195,7 @@ def load(
 
 
 @contextmanager
-def _observed_run(
+def _observe_run(
     config: "Config", quiet: bool, as_json: bool
 ) -> "Iterator[tuple[Config, Callable[[str], None]]]":
     """Yield the configuration and a progress callback, with telemetry under one run id.

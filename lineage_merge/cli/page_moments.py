@@ -60,7 +60,7 @@ def read_moments(
             raise ConfigError("--moment", f"{text} is later than {last.moment}")
         times.setdefault(_time(moment), moment)
     pictures = [times[time] for time in sorted(times)]
-    start, limit, graphs = _selected(pictures, environment, dag, focus, depth)
+    start, limit, graphs = _select(pictures, environment, dag, focus, depth)
     names = _names(sorted(times))
     moments = []
     for time, picture, graph in zip(sorted(times), pictures, graphs, strict=True):
@@ -81,7 +81,7 @@ def read_moments(
     return PageMoments(moments, changes, start, last.graph)
 
 
-def _selected(
+def _select(
     pictures: Sequence[AsOf], environment: str | None, dag: str | None, focus: str | None, depth: int | None
 ) -> tuple[Vertex | None, Limit | None, list[Subgraph]]:
     """Return what the page shows of each picture; with a focus, the lineage that it has in any of them."""

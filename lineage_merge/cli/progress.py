@@ -50,8 +50,8 @@ def show_progress(*, quiet: bool = False, clock: Clock = time.monotonic) -> Iter
         def on_progress(line: str) -> None:
             nonlocal kind
             if kind != (kind := _kind(line)):
-                console.print(f"[dim]{_seconds(clock() - started)}[/dim]  {_escaped(line)}")
-            status.update(_escaped(line + estimate.of(line)))
+                console.print(f"[dim]{_seconds(clock() - started)}[/dim]  {_escape(line)}")
+            status.update(_escape(line + estimate.of(line)))
 
         yield on_progress
 
@@ -81,7 +81,7 @@ class _Estimate:
         if passed < _FIRST_ESTIMATE_SECONDS or advanced <= 0 or done >= total:
             return ""
         left = passed * (total - done) / advanced
-        return f", about {_rounded(left)} left" if passed + left > _LONG_SECONDS else ""
+        return f", about {_round(left)} left" if passed + left > _LONG_SECONDS else ""
 
 
 class _LogLines:
@@ -121,7 +121,7 @@ def _kind(line: str) -> str:
     return _NUMBER.split(line, maxsplit=1)[0] or line
 
 
-def _rounded(seconds: float) -> str:
+def _round(seconds: float) -> str:
     if seconds < 10:
         return f"{max(1, round(seconds))} s"
     if seconds <= 90:
@@ -139,5 +139,5 @@ def _write(text: str) -> None:
     print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _escaped(line: str) -> str:
+def _escape(line: str) -> str:
     return line.replace("[", "\\[")

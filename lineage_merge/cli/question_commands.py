@@ -28,7 +28,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _parsed(
+def _make_parser(
     parse: Callable[[str], int],
 ) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
     """Return the callback of an option with a duration or time."""
@@ -43,10 +43,10 @@ def _parsed(
 
 
 # ``1d`` in ms; ``2026-11-01`` (UTC), or ``1d`` ago, in ms since 1970.
-parse_age = _parsed(times.parse_age)
+parse_age = _make_parser(times.parse_age)
 _CALLBACKS: Mapping[Input | None, Any] = {
     Input.AGE: parse_age,
-    Input.TIME: _parsed(lambda text: times.parse_time(text, now_ms())),
+    Input.TIME: _make_parser(lambda text: times.parse_time(text, now_ms())),
 }
 
 
@@ -61,7 +61,7 @@ def command_of(
 
     def run(options: QueryOptions, **values: Any) -> None:
         asked = question(**values, **({"now": now_ms()} if has_clock else {}))
-        output_format = checked_format(asked, options.format)
+        output_format = check_format(asked, options.format)
         with open_session(options) as session:
             print_answer(ask(asked, session), output_format, options.out)
 
@@ -73,7 +73,7 @@ def command_of(
     return decorate(wrapped)
 
 
-def checked_format(question: Question[Any], output_format: str) -> str:
+def check_format(question: Question[Any], output_format: str) -> str:
     """Return the format of the answer for a requested one.
 
     Raises `UsageError` if there is none, or if parameters exclude each other: before a graph is opened.

@@ -187,7 +187,7 @@ def warehouse_namespace(
     if default:
         return Namespace(default)
     form = namespace_form(platform)
-    configured = _configured(config, form)
+    configured = _list_configured(config, form)
     if len(configured) > 1:
         raise ConfigError("--namespace", f"is missing: the configuration has {', '.join(configured)}")
     if configured:
@@ -197,7 +197,7 @@ def warehouse_namespace(
     return Namespace(form, is_placeholder=True)
 
 
-def _configured(config: "Config", form: str) -> list[str]:
+def _list_configured(config: "Config", form: str) -> list[str]:
     """Return the namespaces of the configuration with the scheme of a form."""
     scheme = form.partition(":")[0]
     sources = (*config.sources.get("dbt", ()), *config.sources.get("sql", ()))

@@ -113,12 +113,12 @@ def mcp(
             token, is_random = read_token(token_env, token_file)
             http = HttpSettings(host=address, port=port, token=token)
 
-        def started(url: str) -> None:
+        def announce(url: str) -> None:
             click.echo(f"serving at {url}", err=True)
             if http and is_random:
                 click.echo(f"token: {http.token}", err=True)
 
-        serve_assistants(selection, http, started, timeout, answer_size)
+        serve_assistants(selection, http, announce, timeout, answer_size)
 
 
 _LIMITS = [

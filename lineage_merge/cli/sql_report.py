@@ -99,13 +99,13 @@ def _review_lines(review: "SqlReview") -> Iterator[str]:
                 detail = f": {finding.message}" if kind == kinds.EXPRESSION_CHANGED else ""
                 yield f"{sign} {_edge_text(finding.edge)}{detail}"
     yield from (f"- {finding.title} {finding.message}" for finding in review.of_kind(kinds.TABLE_REMOVED))
-    for dataset, columns in _dropped_columns(review).items():
+    for dataset, columns in _list_dropped_columns(review).items():
         yield f"- {title_of_id(dataset)} dropped columns: {', '.join(columns)}"
     yield from (f"~ {finding.title} {finding.message}" for finding in review.of_kind(kinds.TYPE_CHANGED))
     for finding in review.clause_findings:
         yield f"~ {finding.title}: {finding.kind.removesuffix(' changed')} {finding.message}"
     yield from (f"? {finding.title}: {finding.message}" for finding in review.of_kind(kinds.COLUMNS_UNKNOWN))
-    yield from map(_affected_line, _affected(review))
+    yield from map(_describe_affected, _list_affected(review))
     yield from (f"! {finding.title}: {finding.message}" for finding in review.of_kind(kinds.READER_BREAKS))
 
 
@@ -120,7 +120,7 @@ def _assumption(review: "SqlReview") -> str:
     return f"assumed: {inserts} by the names of the query, because the columns are unknown: {shown}"
 
 
-def _affected(review: "SqlReview") -> Iterator[dict[str, Any]]:
+def _list_affected(review: "SqlReview") -> Iterator[dict[str, Any]]:
     """Yield the elements of the graph that are dropped or get another type, with what depends on them."""
     from lineage_merge.questions.traversal.effects import Change
 
@@ -135,14 +135,14 @@ def _affected(review: "SqlReview") -> Iterator[dict[str, Any]]:
                 }
 
 
-def _affected_line(impact: Mapping[str, Any]) -> str:
+def _describe_affected(impact: Mapping[str, Any]) -> str:
     apart = ("of", "is_dropped", "readers")
     counts = ", ".join(f"{number} {noun}" for noun, number in impact.items() if noun not in apart and number)
     change = "is dropped" if impact["is_dropped"] else "changes"
     return f"  {impact['of']} {change}; downstream: {counts or 'nothing'}"
 
 
-def _dropped_columns(review: "SqlReview") -> Mapping[str, list[str]]:
+def _list_dropped_columns(review: "SqlReview") -> Mapping[str, list[str]]:
     columns: dict[str, list[str]] = {}
     for finding in review.of_kind(kinds.COLUMN_DROPPED):
         columns.setdefault(finding.dataset, []).append(finding.column)
@@ -191,7 +191,7 @@ def _changes(review: "SqlReview") -> dict[str, Any]:
             if finding.edge
         ],
         "dropped_datasets": [finding.dataset for finding in review.of_kind(kinds.TABLE_REMOVED)],
-        "dropped_columns": dict(_dropped_columns(review)),
+        "dropped_columns": dict(_list_dropped_columns(review)),
         "clauses": [
             {
                 "dataset": finding.dataset,
@@ -211,5 +211,5 @@ def _changes(review: "SqlReview") -> dict[str, Any]:
             for finding in review.of_kind(kinds.TYPE_CHANGED)
         ],
         "unknown_columns": [finding.dataset for finding in review.of_kind(kinds.COLUMNS_UNKNOWN)],
-        "affected": list(_affected(review)),
+        "affected": list(_list_affected(review)),
     }

@@ -71,7 +71,7 @@ class ConfigReader:
             of_file, self.settable, os.environ if environ is None else environ, flags or {}
         )
 
-    def by_key(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def list_by_key(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Return the keys that are set, by dotted key."""
         values: dict[str, Any] = {}
         for key in self.settable:
@@ -144,9 +144,9 @@ class ConfigReader:
 
     def _error(self, error: SchemaError, origins: SettingOrigins) -> ConfigError:
         hints = self._variable_hint(error) + self._misspelt(error, origins)
-        return ConfigError(error.path, self._with_place(error) + hints)
+        return ConfigError(error.path, self._add_place(error) + hints)
 
-    def _with_place(self, error: SchemaError) -> str:
+    def _add_place(self, error: SchemaError) -> str:
         """Return the problem; of an unknown key also where the key belongs, if it is known elsewhere."""
         if not error.problem.startswith(UNKNOWN_KEY):
             return error.problem

@@ -36,7 +36,7 @@ class SettingOrigins:
 
         A missing key has the origin of the section that lacks it.
         """
-        parts = list(_with_parents(path))
+        parts = list(_list_parents(path))
         # A variable or flag replaces the whole value of the file.
         for part in parts:
             if part in self.others:
@@ -65,7 +65,7 @@ class SettingOrigins:
         return (False, int(line)) if file == self.file and line.isdigit() else (True, 0)
 
 
-def _with_parents(path: str) -> Iterator[str]:
+def _list_parents(path: str) -> Iterator[str]:
     """Yield a path and those that contain it: ``dbt[0].manifest``, ``dbt[0]`` and ``dbt``."""
     while path:
         yield path
@@ -197,11 +197,11 @@ def _beside(file: Path | str, location: str) -> str:
     except RuntimeError:  # ~user without such a user
         local = Path(location)
     if isinstance(file, str) and storage.is_s3(file):
-        return str(local) if local.is_absolute() else _in_bucket(file, location)
+        return str(local) if local.is_absolute() else _resolve_in_bucket(file, location)
     return str(Path(file).parent / local)
 
 
-def _in_bucket(file: str, location: str) -> str:
+def _resolve_in_bucket(file: str, location: str) -> str:
     """Resolve a path relative to a file on S3, where ``.`` and ``..`` have no meaning in keys."""
     scheme, _, rest = file.partition("://")
     bucket, *folders = rest.split("/")[:-1]

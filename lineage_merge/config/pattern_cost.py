@@ -147,40 +147,42 @@ def _is_apart(characters: frozenset[str], following: list[Any], flags: int) -> b
 def _characters(name: str, argument: Any, flags: int) -> frozenset[str] | None:
     """Return the characters that one character of a pattern matches; None for other parts."""
     if name == "LITERAL":
-        return _with_cases(frozenset([_known(argument)]), flags)
+        return _add_cases(frozenset([_find_class(argument)]), flags)
     if name == "NOT_LITERAL":
-        return _ALPHABET - _with_cases(frozenset([_known(argument)]), flags) | {_OTHERS}
+        return _ALPHABET - _add_cases(frozenset([_find_class(argument)]), flags) | {_OTHERS}
     if name == "ANY":
         return _ALPHABET if flags & re.DOTALL else _ALPHABET - {"\n"}
     if name == "CATEGORY":
-        return _of_category(str(argument))
+        return _list_category(str(argument))
     if name != "IN":
         return None
     members: frozenset[str] = frozenset()
     for op, part in argument:
         if str(op) == "RANGE":
-            members |= {_known(code) for code in range(part[0], min(part[1], 256) + 1)}
+            members |= {_find_class(code) for code in range(part[0], min(part[1], 256) + 1)}
             members |= {_OTHERS} if part[1] > 255 else set()
         elif str(op) != "NEGATE":
             members |= _characters(str(op), part, flags) or frozenset()
-    members = _with_cases(members, flags)
+    members = _add_cases(members, flags)
     if argument and str(argument[0][0]) == "NEGATE":
         return _ALPHABET - members | {_OTHERS}
     return members
 
 
-def _known(code: int) -> str:
+def _find_class(code: int) -> str:
     return chr(code) if code < 256 else _OTHERS
 
 
-def _with_cases(characters: frozenset[str], flags: int) -> frozenset[str]:
+def _add_cases(characters: frozenset[str], flags: int) -> frozenset[str]:
     if not flags & re.IGNORECASE:
         return characters
-    return characters | {_known(ord(case[0])) for each in characters for case in (each.lower(), each.upper())}
+    return characters | {
+        _find_class(ord(case[0])) for each in characters for case in (each.lower(), each.upper())
+    }
 
 
 @cache
-def _of_category(name: str) -> frozenset[str]:
+def _list_category(name: str) -> frozenset[str]:
     letter = {"DIGIT": "d", "SPACE": "s", "WORD": "w"}[name.rpartition("_")[2]]
     members = frozenset(character for character in _ALPHABET if re.match(rf"\{letter}", character))
     return (_ALPHABET - members if "_NOT_" in name else members) | {_OTHERS}

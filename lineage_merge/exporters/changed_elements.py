@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lineage_merge.exporters.graph_batches import WITHOUT_JOB
-from lineage_merge.graph_format.comparison import compare, compared_values
+from lineage_merge.graph_format.comparison import compare, list_compared_values
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import JobKey, dataset_of, job_id
@@ -70,7 +70,7 @@ def _content(graph: LineageGraph, environment: str | None) -> dict[_Key, set[Any
     content: defaultdict[_Key, set[Any]] = defaultdict(set)
     without_job: set[str] = set()
     for element in graph.everything(environment, None, _LABELS):
-        values = tuple(sorted(compared_values(element).items()))
+        values = tuple(sorted(list_compared_values(element).items()))
         if isinstance(element, Edge):
             held = element.properties
             key = JobKey(str(held.get("job_type", "")), element.job)

@@ -55,7 +55,7 @@ class ParquetColumns:
 
     def __post_init__(self) -> None:
         self.num_rows = sum(file.metadata.num_rows for _, file in self.files)
-        self.names = dict.fromkeys(name for _, file in self.files for name in _known_names(file))
+        self.names = dict.fromkeys(name for _, file in self.files for name in _list_names(file))
 
     def column(self, name: str) -> Any:
         """See `Columns`."""
@@ -74,7 +74,7 @@ class ParquetColumns:
             try:
                 parts += file.read(columns=[name]).column(0).chunks
             except (pa.ArrowException, OSError):
-                raise damaged_file(location) from None
+                raise report_damage(location) from None
         return concatenate(parts, name)
 
 
@@ -102,15 +102,15 @@ def opened_parquet(file: str) -> Any:
         encoded = [name for name in texts if name not in _UNIQUE]
         return parquet.ParquetFile(source, metadata=opened.metadata, read_dictionary=encoded)
     except (pa.ArrowException, OSError):
-        raise damaged_file(file) from None
+        raise report_damage(file) from None
 
 
-def damaged_file(file: str) -> IntermediateError:
+def report_damage(file: str) -> IntermediateError:
     """Return the error of a file that Arrow cannot read."""
     return IntermediateError(f"{shown(file)}: invalid or incomplete Parquet file")
 
 
-def _known_names(file: Any) -> Iterator[str]:
+def _list_names(file: Any) -> Iterator[str]:
     """Yield the columns that have values: most properties belong to a few labels only."""
     metadata = file.metadata
     for number in range(metadata.num_columns):
@@ -156,7 +156,7 @@ class JsonColumns:
                 for name, column in zip(block.column_names, block.columns, strict=True):
                     if column.null_count < len(column):
                         earlier = parts.setdefault(name, [rows] if rows else [])
-                        earlier += (_encoded(chunk, name) for chunk in column.chunks)
+                        earlier += (_encode(chunk, name) for chunk in column.chunks)
                 rows += block.num_rows
                 for name, earlier in parts.items():
                     if block.column(name).null_count == block.num_rows:
@@ -176,7 +176,7 @@ class JsonColumns:
                 schema = schema or self._schema(batch[0])
                 text = b"".join(batch)
                 if _SURROGATE.search(text):
-                    text = b"".join(map(_without_surrogates, batch))
+                    text = b"".join(map(_replace_surrogates, batch))
                 try:
                     block = table_of_lines(text, schema)
                 except (pa.ArrowException, ValueError):
@@ -206,7 +206,7 @@ class JsonColumns:
         return invalid_rows(self.path, self.kind)
 
 
-def _without_surrogates(line: bytes) -> bytes:
+def _replace_surrogates(line: bytes) -> bytes:
     """Return a line with a question mark for an unpaired surrogate, which Arrow rejects."""
     try:
         row = json.loads(line)
@@ -277,10 +277,10 @@ class StackedColumns:
         if name in self.replaced:
             return self.replaced[name]
         if name not in self._columns:
-            self._columns[name] = self._joined(name)
+            self._columns[name] = self._join(name)
         return self._columns[name]
 
-    def _joined(self, name: str) -> Any:
+    def _join(self, name: str) -> Any:
         arrays: list[Any] = []
         for number, part in enumerate(self.parts):
             constant = self.constants[number].get(name) if self.constants else None
@@ -295,7 +295,7 @@ def concatenate(parts: Iterable[Any], name: str) -> Any:
     import pyarrow as pa
 
     given = list(parts)
-    arrays = [_encoded(array, name) for array in given if not isinstance(array, int)]
+    arrays = [_encode(array, name) for array in given if not isinstance(array, int)]
     if not arrays:
         return None
     kind = arrays[0].type
@@ -307,7 +307,7 @@ def concatenate(parts: Iterable[Any], name: str) -> Any:
     return (chunks.unify_dictionaries() if pa.types.is_dictionary(kind) else chunks).combine_chunks()
 
 
-def _encoded(column: Any, name: str) -> Any:
+def _encode(column: Any, name: str) -> Any:
     """Return a column of texts by dictionary, that of ids without."""
     import pyarrow as pa
 

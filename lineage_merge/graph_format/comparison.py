@@ -40,7 +40,7 @@ def compare(before: Mapping[Key, Value], after: Mapping[Key, Value]) -> Iterator
             yield Difference(key, old, new)
 
 
-def compared_values(element: Vertex | Edge) -> dict[str, str]:
+def list_compared_values(element: Vertex | Edge) -> dict[str, str]:
     """Return the properties that are compared, as texts; of a vertex also its label."""
     values = {} if isinstance(element, Edge) else {"label": element.label}
     for name, value in element.properties.items():

@@ -24,7 +24,7 @@ from lineage_merge.graph_format.arrow import (
 )
 from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
-from lineage_merge.graph_format.stored_files import INCOMPLETE, Format, stored_files
+from lineage_merge.graph_format.stored_files import INCOMPLETE, Format, find_stored_files
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.json_schema import Checker
@@ -74,7 +74,7 @@ def write(
 ) -> None:
     """Write nodes and edges below `folder`, replacing existing files."""
     is_reachable = _is_reachable(nodes.engine, spark, folder)
-    with _translated_errors(folder):
+    with _translate_errors(folder):
         # An interrupted write must not leave new nodes with old edges.
         _delete(spark, _path(folder, EDGES), is_reachable)
         for kind, rows in ((NODES, nodes), (EDGES, edges)):
@@ -94,7 +94,7 @@ def write_columns(
     spark: SparkSession, folder: str, rows: Rows[Row], ddl: str, without: Collection[str], compression: str
 ) -> int:
     """Write rows as Parquet below `folder`, without some columns; return their number."""
-    with _translated_errors(folder):
+    with _translate_errors(folder):
         frame = _frame(spark, rows, ddl).drop(*without)
         frame.write.mode("overwrite").option("compression", compression).parquet(folder)
     return rows.count()
@@ -129,10 +129,10 @@ def may_read_locally(folder: str) -> bool:
 def _read_locally(path: str, name: str, ddl: str) -> Iterator[Row]:
     import pyarrow as pa
 
-    file_format, files = stored_files(path)
+    file_format, files = find_stored_files(path)
     schema = arrow_schema(ddl)
     for file in files:
-        with _translated_errors(path):
+        with _translate_errors(path):
             content = read_bytes(file.location)
         try:
             table = (table_of_parquet if file_format == "parquet" else table_of_lines)(content, schema)
@@ -146,19 +146,21 @@ def _read_locally(path: str, name: str, ddl: str) -> Iterator[Row]:
 
 def _rows(engine: Engine, frame: DataFrame) -> Rows[Row]:
     if isinstance(engine, SparkEngine):
-        return engine.of_frame(frame).map(_known)
-    return engine.rows(map(_known, frame.collect()))
+        return engine.of_frame(frame).map(_drop_unknown)
+    return engine.rows(map(_drop_unknown, frame.collect()))
 
 
-def unpacked_size(folder: str) -> int:
+def estimate_unpacked_size(folder: str) -> int:
     """Return the approximate size of the files as text, in bytes. Raises `IntermediateError`."""
-    return sum(file.text_bytes for kind in (NODES, EDGES) for file in stored_files(_path(folder, kind))[1])
+    return sum(
+        file.text_bytes for kind in (NODES, EDGES) for file in find_stored_files(_path(folder, kind))[1]
+    )
 
 
 def write_facts(spark: SparkSession, folder: str, name: str, rows: Rows[Row], ddl: str) -> None:
     """Write further input of a load below ``folder/name``, as JSON lines."""
     path = f"{folder.rstrip('/')}/{name}"
-    with _translated_errors(folder):
+    with _translate_errors(folder):
         if _is_reachable(rows.engine, spark, folder):
             delete_folder(path)
             _write_parts(path, rows, _write_lines)
@@ -177,7 +179,7 @@ def read_facts(
         return None
     if spark is None:
         return engine.rows(_read_locally(path, name, ddl))
-    with _translated_errors(path):
+    with _translate_errors(path):
         return _rows(engine, spark.read.schema(ddl).json(path))
 
 
@@ -207,11 +209,11 @@ def _write_parts(path: str, rows: Rows[Row], write_part: Callable[[str, int, Ite
     incomplete = f"{path}/{INCOMPLETE}"
     make_folder(incomplete)
     write_text(f"{incomplete}/0", "")
-    rows.map_numbered_partitions(partial(_written, write_part, path)).collect()
+    rows.map_numbered_partitions(partial(_write, write_part, path)).collect()
     delete_folder(incomplete)
 
 
-def _written(
+def _write(
     write_part: Callable[[str, int, Iterable[Row]], None], path: str, number: int, rows: Iterable[Row]
 ) -> Iterator[int]:
     write_part(path, number, rows)
@@ -248,7 +250,7 @@ def _values(names: tuple[str, ...], row: Row) -> tuple[Any, ...]:
     return tuple(row.get(name) for name in names)
 
 
-def _known(row: Any) -> Row:
+def _drop_unknown(row: Any) -> Row:
     return {name: value for name, value in row.asDict().items() if value is not None}
 
 
@@ -261,13 +263,13 @@ def flaws(spark: SparkSession, folder: str, limit: int = 100) -> tuple[int, list
     flaws: list[Flaw] = []
     elements = 0
     for kind in (NODES, EDGES):
-        with _translated_errors(_path(folder, kind)):
+        with _translate_errors(_path(folder, kind)):
             texts = _texts(spark, folder, kind).cache()
             elements += texts.count()
             flaws += texts.mapPartitions(partial(_check, kind)).take(limit)
             texts.unpersist()
     if not flaws:
-        with _translated_errors(folder):
+        with _translate_errors(folder):
             flaws = [*_reference_flaws(*read(spark, folder), limit)]
     return elements, flaws[:limit]
 
@@ -297,12 +299,12 @@ def _delete(spark: SparkSession, path: str, is_reachable: bool) -> None:
 
 def _read(spark: SparkSession, folder: str, kind: FileKind) -> DataFrame:
     path = _path(folder, kind)
-    file_format, files = stored_files(path)
+    file_format, files = find_stored_files(path)
     fit_partitions(spark, sum(file.text_bytes for file in files))
     if file_format == "parquet":
-        with _translated_errors(path):
+        with _translate_errors(path):
             return spark.read.schema(kind.ddl).parquet(path)
-    with _translated_errors(path):
+    with _translate_errors(path):
         reader = spark.read.schema(f"{kind.ddl}, {_BROKEN} string")
         rows = reader.option("columnNameOfCorruptRecord", _BROKEN).json(path)
         # All columns, because Spark neither parses nor checks fields that are not selected.
@@ -348,7 +350,7 @@ def _non_string_lines(texts: list[str], sets: list[str], rows: Iterable[Any]) ->
 def _texts(spark: SparkSession, folder: str, kind: FileKind) -> Any:
     """Return each element as the text of a JSON object."""
     path = _path(folder, kind)
-    if stored_files(path)[0] == "parquet":
+    if find_stored_files(path)[0] == "parquet":
         # Without a schema, to check the files' actual content.
         # Not `toJSON`, which is to return a DataFrame in the future.
         text = F.to_json(F.struct("*")).alias("value")
@@ -371,7 +373,7 @@ def _check(kind: FileKind, texts: Iterable[str]) -> Iterator[Flaw]:
 
 
 @contextmanager
-def _translated_errors(path: str) -> Iterator[None]:
+def _translate_errors(path: str) -> Iterator[None]:
     """Translate errors about files, including Spark's, to one line."""
     try:
         yield

@@ -16,7 +16,7 @@ _SUFFIXES: dict[Format, frozenset[str]] = {
 }
 
 
-def stored_files(path: str) -> tuple[Format, list[StoredFile]]:
+def find_stored_files(path: str) -> tuple[Format, list[StoredFile]]:
     """Return the format and the files of a folder; as for Spark, others begin with a dot or an underscore.
 
     Raises `IntermediateError` if files are missing or incomplete, and `SourceError` if they cannot be listed.

@@ -68,7 +68,7 @@ def surplus(names: Sequence[MergeName], retention: Retention, now: datetime) -> 
     return [merge_name for merge_name in sorted(names) if merge_name not in stay]
 
 
-def unreferenced(
+def find_unreferenced(
     files: Iterable[MergeName], records: Iterable[MergeRecord], deleted: Iterable[MergeName], now: datetime
 ) -> list[MergeName]:
     """Return the merges whose files no remaining merge refers to, of all that have files. Pure."""
@@ -103,7 +103,7 @@ def plan_compaction(
         recorded = merge_index.read_records(location, [(scope, name) for name in names])
         records = [record for record in recorded if record]
         merges = surplus([record.name for record in records], retention, now)
-        unused = unreferenced(files, records, merges, now)
+        unused = find_unreferenced(files, records, merges, now)
         plans.append(CompactionPlan(scope, tuple(merges), tuple(unused), len(records) - len(merges)))
     return plans
 

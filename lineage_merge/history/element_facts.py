@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
-from lineage_merge.graph_format.columns import damaged_file
-from lineage_merge.graph_format.comparison import compared_values
+from lineage_merge.graph_format.columns import report_damage
+from lineage_merge.graph_format.comparison import list_compared_values
 from lineage_merge.graph_format.elements import (
     COLUMN,
     JOB,
@@ -18,7 +18,7 @@ from lineage_merge.graph_format.elements import (
     vertex_of_row,
 )
 from lineage_merge.graph_format.schema import Row
-from lineage_merge.history.entry_files import has_files, missing_files, opened_files
+from lineage_merge.history.entry_files import has_files, missing_files, open_files
 from lineage_merge.model.elements import dataset_of
 
 
@@ -55,7 +55,7 @@ def facts_of(
         return None
     facts: Facts = {
         FactKey(name): frozenset({value})
-        for name, value in compared_values(vertex_of_row(own[-1])).items()
+        for name, value in list_compared_values(vertex_of_row(own[-1])).items()
         if not (name == "label" and element.label in (COLUMN, JOB))
     }
     if is_dataset:
@@ -65,12 +65,12 @@ def facts_of(
     ends = [Condition("to", tuple(wanted)), Condition("from", tuple(wanted))]
     if element.label == JOB:
         ends.append(Condition("job_name", (element.name,)))
-    for key, value in _related(search_rows(edges, ends, _EDGE_COLUMNS), set(wanted), element):
+    for key, value in _list_related(search_rows(edges, ends, _EDGE_COLUMNS), set(wanted), element):
         facts[key] = facts.get(key, frozenset()) | {value} - {""}
     return facts
 
 
-def _related(edges: Iterable[Row], ids: set[str], element: Vertex) -> Iterator[tuple[FactKey, str]]:
+def _list_related(edges: Iterable[Row], ids: set[str], element: Vertex) -> Iterator[tuple[FactKey, str]]:
     for row in edges:
         label, start, end = row["label"], row["from"], row["to"]
         job = row.get("job_name", "")
@@ -113,7 +113,7 @@ def search_rows(
     `IntermediateError` if a file is damaged.
     """
     rows: list[Row] = []
-    for location, file in opened_files(folder):
+    for location, file in open_files(folder):
         numbers = {
             file.metadata.schema.column(index).path: index for index in range(file.metadata.num_columns)
         }
@@ -122,11 +122,11 @@ def search_rows(
             for group in range(file.num_row_groups):
                 mask = _mask(file, group, numbers, conditions)
                 if mask is not None:
-                    known = _with_values(file.metadata.row_group(group), numbers, names)
+                    known = _list_columns(file.metadata.row_group(group), numbers, names)
                     table = file.read_row_group(group, columns=known, use_threads=False).filter(mask)
                     rows += table.to_pylist()
         except OSError:  # of Arrow
-            raise damaged_file(location) from None
+            raise report_damage(location) from None
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
@@ -166,7 +166,7 @@ def _is_excluded(statistics: Any, condition: Condition) -> bool:
     return all(prefix > high or low > f"{prefix}\U0010ffff" for prefix in condition.prefixes)
 
 
-def _with_values(group: Any, numbers: Mapping[str, int], names: Iterable[str]) -> list[str]:
+def _list_columns(group: Any, numbers: Mapping[str, int], names: Iterable[str]) -> list[str]:
     """Return the columns that have values in a row group: most properties belong to a few labels only."""
     return [
         name

@@ -81,7 +81,7 @@ def read_columns(folder: str) -> Columns:
     return open_parquet(_files(folder))
 
 
-def opened_files(folder: str) -> Iterator[tuple[str, Any]]:
+def open_files(folder: str) -> Iterator[tuple[str, Any]]:
     """Yield the files of a folder, opened. Errors as in `read_columns`."""
     for file in _files(folder):
         yield file, opened_parquet(file)

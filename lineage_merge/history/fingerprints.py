@@ -47,12 +47,12 @@ def sums_of(rows: Iterable[Row]) -> list[int]:
             ]
         # The text of a list of pairs of name and value.
         pairs = [
-            f"{start}{value if type(value) is str else _unordered(value)!r})"
+            f"{start}{value if type(value) is str else _sort_value(value)!r})"
             for start, name in hashed
             if (value := row[name]) is not None
         ]
         value = _hash(f"[{', '.join(pairs)}]")
-        for element in _described(row):
+        for element in _list_described(row):
             number = numbers.get(element)
             if number is None:
                 number = numbers[element] = _number(element)
@@ -99,7 +99,7 @@ def _parse(text: str, file: str) -> Sums | None:
         raise IntermediateError(f"{storage.shown(file)}: not the fingerprints of an entry") from None
 
 
-def _described(row: Row) -> Iterator[str]:
+def _list_described(row: Row) -> Iterator[str]:
     """Yield the ids of the elements that a row describes, and the name of the job of an edge."""
     if "from" in row:
         yield row["from"]
@@ -112,7 +112,7 @@ def _described(row: Row) -> Iterator[str]:
             yield dataset_of(row["id"])
 
 
-def _unordered(value: Any) -> Any:
+def _sort_value(value: Any) -> Any:
     return sorted(value) if isinstance(value, list | tuple | set | frozenset) else value
 
 

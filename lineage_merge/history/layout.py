@@ -89,7 +89,7 @@ def file_time(time: int) -> str:
     return f"{moment_of(time):%Y%m%dT%H%M%S}{time % 1000:03}Z"
 
 
-def shown_time(time: int) -> str:
+def format_time(time: int) -> str:
     """``2026-11-23 03:12:01 UTC``."""
     return utc_time(time, seconds=True)
 

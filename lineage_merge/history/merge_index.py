@@ -163,9 +163,9 @@ def without_secrets(settings: Any) -> Any:
     """Return settings as JSON values: addresses redacted, and secrets masked, empty values omitted."""
     if is_dataclass(settings):
         values = {field.name: getattr(settings, field.name) for field in fields(settings)}
-        return _masked(values)
+        return _mask(values)
     if isinstance(settings, Mapping):
-        return _masked(settings)
+        return _mask(settings)
     if isinstance(settings, list | tuple | set | frozenset):
         return [without_secrets(setting) for setting in settings]
     if settings is None or isinstance(settings, bool | int | float):
@@ -173,7 +173,7 @@ def without_secrets(settings: Any) -> Any:
     return redact(str(settings))
 
 
-def _masked(values: Mapping[Any, Any]) -> dict[str, Any]:
+def _mask(values: Mapping[Any, Any]) -> dict[str, Any]:
     return {
         str(key): MASK if names_secret(str(key)) else without_secrets(value)
         for key, value in values.items()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from lineage_merge.history.layout import MergeName, shown_time
+from lineage_merge.history.layout import MergeName, format_time
 from lineage_merge.model.errors import IntermediateError
 
 # Version of the layout and of the objects in `merges/` and `moves/`.
@@ -75,7 +75,7 @@ class MergeRecord:
             "format": FORMAT,
             "merge": str(self.name),
             "id": self.id,
-            "time": shown_time(self.name.time).removesuffix(" UTC"),
+            "time": format_time(self.name.time).removesuffix(" UTC"),
             "kind": self.kind,
             "entry": str(self.entry or ""),
             "runs": str(self.runs or ""),
@@ -95,7 +95,7 @@ def parse_record(text: str, where: str) -> MergeRecord:
     content = parse_object(text, where, _WHAT)
     try:
         return MergeRecord(
-            name=_required(content["merge"]),
+            name=_require_name(content["merge"]),
             kind=content["kind"],
             entry=_name(content["entry"]),
             runs=_name(content["runs"]),
@@ -105,7 +105,7 @@ def parse_record(text: str, where: str) -> MergeRecord:
         raise IntermediateError(f"{where}: not {_WHAT}") from None
 
 
-def _required(text: str) -> MergeName:
+def _require_name(text: str) -> MergeName:
     name = _name(text)
     if name is None:
         raise ValueError(text)

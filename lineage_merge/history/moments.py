@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from lineage_merge.history.layout import shown_time
+from lineage_merge.history.layout import format_time
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.model.times import TooLong, epoch_ms, parse_time
 
@@ -22,7 +22,7 @@ class Moment(NamedTuple):
     merge: str = ""
 
     def __str__(self) -> str:
-        return f"merge {self.merge}" if self.merge else shown_time(self.time)
+        return f"merge {self.merge}" if self.merge else format_time(self.time)
 
 
 def parse_moment(text: str, now: datetime | None = None, option: str = "--as-of") -> Moment:

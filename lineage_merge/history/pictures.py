@@ -23,11 +23,11 @@ from lineage_merge.graph_format.columns import (
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.entry_files import missing_files, read_columns
-from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName, shown_time
+from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName, format_time
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.infra import storage
-from lineage_merge.load.element_rows import dataset_of_node, renamed_edge
+from lineage_merge.load.element_rows import dataset_of_node, rename_edge
 from lineage_merge.model.errors import NotFound
 
 
@@ -40,7 +40,7 @@ class ScopedMerge(NamedTuple):
     def __str__(self) -> str:
         environment, dag_name = self.scope
         name = self.record.name
-        return f"{dag_name} in {environment}: merge {name.id} of {shown_time(name.time)}"
+        return f"{dag_name} in {environment}: merge {name.id} of {format_time(name.time)}"
 
     def as_json(self) -> dict[str, Any]:
         """Return a JSON object for scripts."""
@@ -48,7 +48,7 @@ class ScopedMerge(NamedTuple):
             "environment": self.scope.environment,
             "dag": self.scope.dag_name,
             "merge": self.record.id,
-            "time": shown_time(self.record.name.time),
+            "time": format_time(self.record.name.time),
         }
 
 
@@ -66,7 +66,7 @@ def merges_until(location: str, moment: Moment, environment: str | None = None) 
     scoped_merges = [ScopedMerge(scope, merge) for scope, merge in zip(scopes, newest, strict=True) if merge]
     if not scoped_merges:
         first = min((name[0].time for name in merge_index.merge_names(location, scopes) if name), default=0)
-        raise NotFound(f"no merge until {moment}; the history begins at {shown_time(first)}")
+        raise NotFound(f"no merge until {moment}; the history begins at {format_time(first)}")
     return sorted(scoped_merges, key=lambda merge: merge.record.name)
 
 
@@ -106,12 +106,12 @@ def picture_of(location: str, merges: Sequence[ScopedMerge]) -> Picture:
             if record.entry and name > record.entry:
                 entry = renamed(entry, ids, scope)
         entries.append((scope, entry))
-    nodes = combined_nodes([(scope, entry.nodes) for scope, entry in entries])
+    nodes = combine_nodes([(scope, entry.nodes) for scope, entry in entries])
     constants = [{"environment": scope.environment, "dag_name": scope.dag_name} for scope, _ in entries]
     return Picture(nodes, StackedColumns([entry.edges for _, entry in entries], constants=constants))
 
 
-def combined_nodes(entries: Sequence[tuple[DagScope, Columns]]) -> Columns:
+def combine_nodes(entries: Sequence[tuple[DagScope, Columns]]) -> Columns:
     """Return the nodes of several DAGs: of rows with the same id the last, `dag_name` is the set of all."""
     import pyarrow as pa
 
@@ -164,10 +164,10 @@ def entry_columns(location: str, scope: DagScope, record: MergeRecord) -> Pictur
     if not record.runs:
         return Picture(nodes, edges)
     runs = read_columns(layout.entry_folder(location, "runs", scope, record.runs))
-    return Picture(_replaced(nodes, runs), edges)
+    return Picture(_replace(nodes, runs), edges)
 
 
-def _replaced(nodes: Columns, newer: Columns, removed: Collection[str] = ()) -> Columns:
+def _replace(nodes: Columns, newer: Columns, removed: Collection[str] = ()) -> Columns:
     """Return nodes with the rows of `newer` instead of those with the same ids, without `removed` ids."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -188,13 +188,13 @@ def renamed(entry: Picture, ids: Mapping[str, str], scope: DagScope) -> Picture:
 
     As in the graph, an edge between the two would become a loop, and is omitted.
     """
-    nodes = _changed(entry.nodes, _at(entry.nodes, ("id",), ids), partial(_renamed_node, ids), node_ddl())
+    nodes = _change(entry.nodes, _at(entry.nodes, ("id",), ids), partial(_rename_node, ids), node_ddl())
     moved = _at(entry.edges, ("from", "to"), ids)
-    edges = _changed(entry.edges, moved, lambda edge: renamed_edge(edge, ids, *scope), edge_ddl())
+    edges = _change(entry.edges, moved, lambda edge: rename_edge(edge, ids, *scope), edge_ddl())
     return Picture(nodes, edges)
 
 
-def _renamed_node(ids: Mapping[str, str], node: Row) -> Row:
+def _rename_node(ids: Mapping[str, str], node: Row) -> Row:
     dataset = dataset_of_node(node)
     return {**node, "id": ids.get(dataset, dataset) + node["id"][len(dataset) :]}
 
@@ -217,7 +217,7 @@ def _at(columns: Columns, names: Sequence[str], datasets: Iterable[str]) -> Sequ
     return positions_of(pc.indices_nonzero(reduce(pc.or_, masks)))
 
 
-def _changed(
+def _change(
     columns: Columns, positions: Sequence[int], change: Callable[[Row], Row | None], ddl: str
 ) -> Columns:
     """Return rows of which those at `positions` are changed (None: deleted); existing ids take precedence."""
@@ -232,4 +232,4 @@ def _changed(
     ids = columns.column("id")
     existing = set(ids.filter(pc.is_in(ids, value_set=text_array(new))).to_pylist())
     added = [row for key, row in new.items() if key not in existing]
-    return _replaced(columns, columns_of_rows(added, ddl), removed)
+    return _replace(columns, columns_of_rows(added, ddl), removed)

@@ -93,7 +93,7 @@ def timeline(location: str, element: Vertex, merges: Sequence[ScopedMerge]) -> l
     before: Facts | None = None
     for merge in own:
         newest[merge.scope] = merge
-        after = _combined(
+        after = _combine(
             (latest.record, fact)
             for identifier, start in counts_from.items()
             if start <= merge.record.name
@@ -151,7 +151,7 @@ def _read_all(
     return {key: facts[identifier] for key, identifier in same.items()}
 
 
-def _combined(states: Iterable[tuple[MergeRecord, Facts]]) -> Facts | None:
+def _combine(states: Iterable[tuple[MergeRecord, Facts]]) -> Facts | None:
     """Return what all DAGs have of an element; the newest entry takes precedence."""
     ordered = sorted(states, key=lambda state: (state[0].entry or state[0].name, state[0].name))
     if not ordered:

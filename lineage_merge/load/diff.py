@@ -125,13 +125,13 @@ def _compare_dataset(
         if isinstance(node, dict):
             identifier = node.get("id") or ""
             known.add(identifier)
-            yield compared_node(node, stored.get(identifier), builds, drops_values=drops_values)
+            yield compare_node(node, stored.get(identifier), builds, drops_values=drops_values)
     for vertex in stored.values():
         if vertex.tagged and vertex.label not in LOADER_LABELS and vertex.id not in known:
-            yield Change("unmatched", _unmatched_row(vertex), others=vertex.others)
+            yield Change("unmatched", _make_unmatched_row(vertex), others=vertex.others)
 
 
-def _unmatched_row(vertex: StoredVertex) -> Row:
+def _make_unmatched_row(vertex: StoredVertex) -> Row:
     row: Row = {"id": vertex.id, "label": vertex.label}
     if "project" in vertex.properties:
         types = [str(vertex.properties["job_type"])] if "job_type" in vertex.properties else []
@@ -139,7 +139,7 @@ def _unmatched_row(vertex: StoredVertex) -> Row:
     return row
 
 
-def compared_node(
+def compare_node(
     node: Row, stored: StoredVertex | None, builds: bool, *, drops_values: bool = True
 ) -> Change:
     """Compare a node with the stored vertex of its id; `builds`: the merge has a job that writes it."""
@@ -149,26 +149,28 @@ def compared_node(
     if stored.tagged and stored.label == node["label"] and stored.properties == values:
         return Change("unchanged", _subset(node, _NODE_SUMMARY), old_label=stored.label, others=stored.others)
     change, to_write, cleared, label = node_change({**values, "label": node["label"]}, stored, builds)
-    dropped = tuple(_dropped(node, stored)) if drops_values and change != "stored_is_newer" else ()
+    dropped = tuple(_list_dropped(node, stored)) if drops_values and change != "stored_is_newer" else ()
     if dropped and change == "unchanged":
         change = "changed"
     row = {**(_subset(node, _NODE_SUMMARY) if change in UNWRITTEN else node), "label": label}
     return Change(change, row, tuple(to_write), tuple(cleared), stored.label, stored.others, dropped)
 
 
-def _dropped(node: Row, stored: StoredVertex) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _list_dropped(node: Row, stored: StoredVertex) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the stored values that the merge knows without them: of sets, and facts of a dbt project."""
     if stored.shared or not stored.tagged:
-        yield from _replaced(node, stored, COUNTED)
+        yield from _list_replaced(node, stored, COUNTED)
         return
     if node.get("constraints") is not None:  # a project describes it
         for name in PROJECT_FACTS:
             if node.get(name) is None and (value := stored.properties.get(name)):
                 yield name, (str(value),)
-    yield from _replaced(node, stored, REPLACED_SETS)
+    yield from _list_replaced(node, stored, REPLACED_SETS)
 
 
-def _replaced(node: Row, stored: StoredVertex, names: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _list_replaced(
+    node: Row, stored: StoredVertex, names: Iterable[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     for name in names:
         if name in SETS and node.get(name) is not None and (stored_values := stored.properties.get(name)):
             values = sorted(set(stored_values) - set(map(str, node[name])))
@@ -176,12 +178,12 @@ def _replaced(node: Row, stored: StoredVertex, names: Iterable[str]) -> Iterator
                 yield name, tuple(values)
 
 
-def unchanged_node(node: Row) -> Change:
+def keep_node(node: Row) -> Change:
     """Return the comparison of a node that is identical in the graph."""
     return Change("unchanged", _subset(node, _NODE_SUMMARY))
 
 
-def unchanged_edge(edge: Row) -> Change:
+def keep_edge(edge: Row) -> Change:
     """Return the comparison of an edge that is identical in the graph."""
     return Change("unchanged", _subset(edge, _EDGE_SUMMARY))
 
@@ -200,12 +202,12 @@ def _compare_edge(_id: str, items: list[tuple[str, Row | StoredEdge]]) -> Iterat
     for _, edge in items:
         if isinstance(edge, dict):
             is_in_merge = True
-            yield compared_edge(edge, stored)
+            yield compare_edge(edge, stored)
     if stored and not is_in_merge:
-        yield unmatched_edge(stored)
+        yield leave_edge(stored)
 
 
-def compared_edge(edge: Row, stored: StoredEdge | None) -> Change:
+def compare_edge(edge: Row, stored: StoredEdge | None) -> Change:
     """Compare an edge with the stored edge of its id."""
     if stored is None:
         return Change("new", edge)
@@ -219,7 +221,7 @@ def compared_edge(edge: Row, stored: StoredEdge | None) -> Change:
     return Change(change, row, tuple(to_write), tuple(cleared))
 
 
-def unmatched_edge(stored: StoredEdge) -> Change:
+def leave_edge(stored: StoredEdge) -> Change:
     """Return the comparison of a stored edge that the merge does not have."""
     row = {"id": stored.id, "label": stored.label, "from": stored.from_id, "to": stored.to_id}
     return Change("unmatched", row | _subset(stored.properties, ("job_type", "job_name", "undeclared")))

@@ -45,7 +45,7 @@ def job_of(edge: Mapping[str, Any]) -> JobKey | None:
     return None if name is None else JobKey(edge.get("job_type") or "", name)
 
 
-def renamed_edge(edge: Row, new_ids: Mapping[str, str], environment: str, dag_name: str) -> Row | None:
+def rename_edge(edge: Row, new_ids: Mapping[str, str], environment: str, dag_name: str) -> Row | None:
     """Return an edge with the new ids of datasets, and its own; None if it would become a loop."""
     ends = {}
     for name in ("from", "to"):

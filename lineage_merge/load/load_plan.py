@@ -59,12 +59,12 @@ class DiffCounts:
     @property
     def nodes_to_write(self) -> int:
         """Return the number of nodes that are new or differ."""
-        return _to_write(self.nodes)
+        return _sum_writes(self.nodes)
 
     @property
     def edges_to_write(self) -> int:
         """Return the number of edges that are new or differ."""
-        return _to_write(self.edges)
+        return _sum_writes(self.edges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,13 +168,13 @@ def count_differences(
     unchanged: Rows[Row] | None = None,
 ) -> DiffCounts:
     """Count compared elements, further `unchanged` rows, and stored edges with an interim id."""
-    keys: Rows[tuple[_Key, int]] = nodes.map_partitions(partial(_counted, _keys_of_node))
+    keys: Rows[tuple[_Key, int]] = nodes.map_partitions(partial(_count, _keys_of_node))
     keys = keys.union(
-        edges.map_partitions(partial(_counted, _keys_of_edge)),
+        edges.map_partitions(partial(_count, _keys_of_edge)),
         stored_edges.filter(attrgetter("interim")).map(lambda _: (_INTERIM, 1)),
     )
     if unchanged is not None:
-        keys = keys.union(unchanged.map_partitions(partial(_counted, _keys_of_unchanged)))
+        keys = keys.union(unchanged.map_partitions(partial(_count, _keys_of_unchanged)))
     counts = keys.reduce_by_key(add).collect()
     by_kind: dict[str, Counter[str]] = defaultdict(Counter)
     for (kind, change, _), count in counts:
@@ -193,7 +193,7 @@ def count_differences(
     )
 
 
-def _counted(keys: Callable[[T], Iterable[_Key]], elements: Iterable[T]) -> Iterable[tuple[_Key, int]]:
+def _count(keys: Callable[[T], Iterable[_Key]], elements: Iterable[T]) -> Iterable[tuple[_Key, int]]:
     return Counter(chain.from_iterable(map(keys, elements))).items()
 
 
@@ -221,5 +221,5 @@ def _key_of_edge(change: ChangeKind, row: Row) -> _Key:
     return "edge", change, row.get("job_type", "") if row.get("label") in COLUMN_EDGE_LABELS else ""
 
 
-def _to_write(counts: dict[str, int]) -> int:
+def _sum_writes(counts: dict[str, int]) -> int:
     return sum(count for change, count in counts.items() if change not in UNWRITTEN)

@@ -16,7 +16,7 @@ from lineage_merge.load.element_rows import dataset_of_end, dataset_of_node
 from lineage_merge.load.graph_state import DagReader
 from lineage_merge.load.load_plan import Comparison, Deletions, LoadPlan, MergeOutput, count_differences
 from lineage_merge.load.prune.plan import first_rows, plan_deletions
-from lineage_merge.load.renames import Renames, replaced_edges
+from lineage_merge.load.renames import Renames, find_replaced_edges
 from lineage_merge.load.resolve_names import resolve_names
 from lineage_merge.load.result import Effect, LoadResult
 from lineage_merge.model.elements import JobKey
@@ -40,7 +40,7 @@ def _compare_in_full(merge: MergeOutput, graph: DagReader) -> Comparison:
     may_store_state = resolved.nodes is merge.nodes and not counts.interim
     if "stored_is_newer" in counts.nodes:
         # Elements that only newer jobs touch stay unchanged, and so do all unmatched vertices.
-        nodes, edges = (rows.cache() for rows in _without_newer_jobs(nodes, edges))
+        nodes, edges = (rows.cache() for rows in _drop_newer_jobs(nodes, edges))
         counts = count_differences(nodes, edges, existing.edges)
         # The configuration of an older merge may be outdated.
         renames = Renames()
@@ -52,7 +52,7 @@ def _compare_in_full(merge: MergeOutput, graph: DagReader) -> Comparison:
 
 def plan(merge: MergeOutput, graph: DagReader, comparison: Comparison, digest: str) -> LoadPlan:
     counts = comparison.counts
-    replaced = replaced_edges(comparison.edges, comparison.renames, graph.environment, graph.dag_name)
+    replaced = find_replaced_edges(comparison.edges, comparison.renames, graph.environment, graph.dag_name)
     deletions = plan_deletions(merge, comparison, replaced)
     result = LoadResult(
         nodes=counts.nodes_to_write,
@@ -106,14 +106,14 @@ def _edge_sort_key(edge: Change) -> tuple[str, ...]:
     return tuple(edge.row.get(name) or "" for name in ("from", "label", "to"))
 
 
-def _without_newer_jobs(nodes: Rows[Change], edges: Rows[Change]) -> tuple[Rows[Change], Rows[Change]]:
+def _drop_newer_jobs(nodes: Rows[Change], edges: Rows[Change]) -> tuple[Rows[Change], Rows[Change]]:
     """Return the comparison without jobs whose stored run is newer, and what only they touch.
 
     Their stored edges stay unchanged.
     """
     newer = nodes.filter(lambda element: element.kind == "stored_is_newer").collect()
     jobs = nodes.engine.share({_job_of(row) for _, row, *_ in newer})
-    touched: Rows[tuple[_End, bool]] = edges.flat_map(partial(_touched_ends, jobs)).reduce_by_key(and_)
+    touched: Rows[tuple[_End, bool]] = edges.flat_map(partial(_list_ends, jobs)).reduce_by_key(and_)
     excluded = (
         touched.filter(itemgetter(1))
         .map(itemgetter(0))
@@ -130,7 +130,7 @@ def _without_newer_jobs(nodes: Rows[Change], edges: Rows[Change]) -> tuple[Rows[
     for end in ("from", "to"):
         by_end: Rows[tuple[str, Change | _End]] = remaining_edges.map(partial(_edge_by_end, end))
         by_end = by_end.union(excluded.map(lambda vertex: (vertex.id, vertex)))
-        remaining_edges = by_end.group(itemgetter(0), _with_existing_ends)
+        remaining_edges = by_end.group(itemgetter(0), _keep_existing_ends)
     return remaining_nodes, remaining_edges
 
 
@@ -153,7 +153,7 @@ def _is_of_newer(jobs: set[JobKey], row: Row) -> bool:
     return "job_name" in row and JobKey(row.get("job_type", ""), row["job_name"]) in jobs
 
 
-def _touched_ends(jobs: _Jobs, edge: Change) -> Iterator[tuple[_End, bool]]:
+def _list_ends(jobs: _Jobs, edge: Change) -> Iterator[tuple[_End, bool]]:
     """Yield the ends of an edge of the merge, with whether the edge is of a newer job."""
     row = edge.row
     if edge.kind != "unmatched" and row["label"] != "has_column":
@@ -187,7 +187,7 @@ def _remaining_edge(jobs: _Jobs, edge: Change) -> Iterator[Change]:
         yield edge._replace(kind="unchanged", to_write=(), cleared=())
 
 
-def _with_existing_ends(_id: str, items: list[tuple[str, Change | _End]]) -> Iterator[Change]:
+def _keep_existing_ends(_id: str, items: list[tuple[str, Change | _End]]) -> Iterator[Change]:
     is_end_excluded = any(isinstance(item, _End) for _, item in items)
     for _, item in items:
         if isinstance(item, Change) and not (is_end_excluded and item.kind == "new"):

@@ -97,9 +97,9 @@ class Name:
         elif self.is_tagged:
             yield from (NameCorrection("edges", self.id, other) for other in others)
         for vertex in self.stored:
-            yield from self._stored_name_changes(vertex)
+            yield from self._list_changes(vertex)
 
-    def _stored_name_changes(self, stored: StoredName) -> Iterator[NameCorrection]:
+    def _list_changes(self, stored: StoredName) -> Iterator[NameCorrection]:
         # A location without a rule may still have a name from another source.
         targets = {target for target, hows in self.resolves_to.items() if stored.resolved or ALIAS in hows}
         is_own = bool(stored.resolved) and OWN in self.resolves_to.get(self.id, ())
@@ -114,7 +114,7 @@ class Name:
             yield NameCorrection("remove", stored.id, property="aliases", value=stored.alias)
 
 
-def stored_names(
+def list_stored_names(
     identifier: str, resolved: list[str], aliases: list[str], shared: bool, environment: str, dag_name: str
 ) -> Iterator[tuple[str, StoredName]]:
     """Yield the names of a vertex of the DAG, each with the id of the vertex of that name.
@@ -150,7 +150,7 @@ def find_renames(
     resolved: Rows[tuple[str, _Fact]] = identities.map(lambda identity: (identity.alias_id, identity))
     datasets = nodes.filter(lambda node: bool(node.get("label") in DATASET_LABELS and node.get("id")))
     in_merge: Rows[tuple[str, _Fact]] = datasets.map(lambda node: (node["id"], True))
-    stored = existing.vertices.flat_map(partial(_of_vertex, environment, dag_name))
+    stored = existing.vertices.flat_map(partial(_read_vertex, environment, dag_name))
     facts = resolved.union(in_merge, stored)
     changes = set(facts.group(itemgetter(0), _decide).collect())
     targets = {change.canonical_id for change in changes if change.kind == "move"}
@@ -169,13 +169,13 @@ def find_renames(
 _Fact = IdentityRow | StoredName | StoredVertex | bool
 
 
-def _of_vertex(environment: str, dag_name: str, vertex: StoredVertex) -> Iterator[tuple[str, _Fact]]:
+def _read_vertex(environment: str, dag_name: str, vertex: StoredVertex) -> Iterator[tuple[str, _Fact]]:
     if vertex.label not in DATASET_LABELS:
         return
     yield vertex.id, vertex._replace(properties={})
     if vertex.tagged:
         resolved, aliases = (vertex.properties.get(name, []) for name in ("resolved_names", "aliases"))
-        yield from stored_names(vertex.id, resolved, aliases, vertex.shared, environment, dag_name)
+        yield from list_stored_names(vertex.id, resolved, aliases, vertex.shared, environment, dag_name)
 
 
 def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[NameCorrection]:
@@ -194,7 +194,9 @@ def _decide(identifier: str, facts: list[tuple[str, _Fact]]) -> Iterator[NameCor
     return name.changes()
 
 
-def replaced_edges(edges: Rows[Change], renames: Renames, environment: str, dag_name: str) -> frozenset[str]:
+def find_replaced_edges(
+    edges: Rows[Change], renames: Renames, environment: str, dag_name: str
+) -> frozenset[str]:
     """Return the ids of unmatched edges that the merge has at the dataset that an end now resolves to.
 
     `edges`: as compared by `load.diff`.
@@ -206,7 +208,7 @@ def replaced_edges(edges: Rows[Change], renames: Renames, environment: str, dag_
         return frozenset()
     shared = edges.engine.share({dataset: sorted(ids) for dataset, ids in canonical_ids.items()})
     replacements = edges.flat_map(partial(_replacement_ids, shared, environment, dag_name))
-    return frozenset(replacements.group(itemgetter(0), _replaced).collect())
+    return frozenset(replacements.group(itemgetter(0), _list_replaced).collect())
 
 
 def _replacement_ids(
@@ -232,6 +234,6 @@ def _candidate_ends(canonical_ids: Mapping[str, list[str]], edge: Row, end: str)
     return [edge[end], *(canonical + suffix for canonical in canonical_ids.get(dataset, ()))]
 
 
-def _replaced(_id: str, replacements: list[tuple[str, str | None]]) -> Iterable[str]:
+def _list_replaced(_id: str, replacements: list[tuple[str, str | None]]) -> Iterable[str]:
     replaced = {old for _, old in replacements if old}
     return replaced if any(old is None for _, old in replacements) else ()

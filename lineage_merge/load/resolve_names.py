@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row, labels_of
 from lineage_merge.infra.engine.rows import Rows, Shared
-from lineage_merge.load.element_rows import dataset_of, dataset_of_node, renamed_edge
+from lineage_merge.load.element_rows import dataset_of, dataset_of_node, rename_edge
 from lineage_merge.load.graph_state import AliasOf, DagReader, GraphState, StoredEdge, StoredVertex
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.renames import Renames, find_renames
@@ -62,7 +62,7 @@ def resolve_names(merge: MergeOutput, graph: DagReader) -> ResolvedNames:
         nodes = rename_nodes(nodes, engine.share(stored_under_alias)).cache()
         edges = rename_edges(edges, new_ids, environment, dag_name).cache()
         existing = graph.read_state(nodes.flat_map(node_id).union(alias_ids))
-    moves = _stored_duplicates(canonical_ids, existing)
+    moves = _find_duplicates(canonical_ids, existing)
     if moves:
         shared = engine.share(moves)
         existing = GraphState(
@@ -88,7 +88,7 @@ def _dataset_id(node: Row) -> Iterable[tuple[str, bool]]:
     return ((node["id"], True),) if node.get("label") in DATASET_LABELS and node.get("id") else ()
 
 
-def _stored_duplicates(canonical_ids: Mapping[str, str], existing: GraphState) -> dict[str, str]:
+def _find_duplicates(canonical_ids: Mapping[str, str], existing: GraphState) -> dict[str, str]:
     """Return the canonical ids of those alias ids for which the graph has a dataset."""
     if not canonical_ids:
         return {}
@@ -118,13 +118,13 @@ NewIds = Shared[Mapping[str, str]]
 
 def move_edges(edges: Rows[StoredEdge], new_ids: NewIds, environment: str, dag_name: str) -> Rows[StoredEdge]:
     """Return the stored edges as they will be after the moves."""
-    moved = edges.flat_map(partial(_moved_edge, new_ids, environment, dag_name))
+    moved = edges.flat_map(partial(_move_edge, new_ids, environment, dag_name))
     return moved.group(lambda edge: (edge.id, edge.interim), _first_edge)
 
 
-def _moved_edge(new_ids: NewIds, environment: str, dag_name: str, edge: StoredEdge) -> Iterable[StoredEdge]:
+def _move_edge(new_ids: NewIds, environment: str, dag_name: str, edge: StoredEdge) -> Iterable[StoredEdge]:
     row = {**edge.properties, "id": edge.id, "label": edge.label, "from": edge.from_id, "to": edge.to_id}
-    moved = renamed_edge(row, new_ids.value, environment, dag_name)
+    moved = rename_edge(row, new_ids.value, environment, dag_name)
     return (edge._replace(id=moved["id"], from_id=moved["from"], to_id=moved["to"]),) if moved else ()
 
 
@@ -145,10 +145,10 @@ def rename_nodes(nodes: Rows[Row], canonical: Shared[Mapping[str, CanonicalVerte
     The identity properties of a renamed node are dropped. If the merge also has the canonical node, its
     values take precedence.
     """
-    return nodes.map(partial(_renamed_node, canonical)).group(lambda node: str(node[1]["id"]), _combined_node)
+    return nodes.map(partial(_rename_node, canonical)).group(lambda node: str(node[1]["id"]), _combine_node)
 
 
-def _renamed_node(canonical: Shared[Mapping[str, CanonicalVertex]], node: Row) -> tuple[bool, Row]:
+def _rename_node(canonical: Shared[Mapping[str, CanonicalVertex]], node: Row) -> tuple[bool, Row]:
     """Return whether a node keeps its id, and the node with its final id."""
     dataset = dataset_of_node(node)
     renamed = canonical.value.get(dataset)
@@ -161,7 +161,7 @@ def _renamed_node(canonical: Shared[Mapping[str, CanonicalVertex]], node: Row) -
     return False, {**values, "id": identifier, "label": renamed.label}
 
 
-def _combined_node(_id: str, nodes: list[tuple[bool, Row]]) -> Iterable[Row]:
+def _combine_node(_id: str, nodes: list[tuple[bool, Row]]) -> Iterable[Row]:
     if len(nodes) == 1:
         return (nodes[0][1],)
     values: Row = {}
@@ -174,7 +174,7 @@ def _combined_node(_id: str, nodes: list[tuple[bool, Row]]) -> Iterable[Row]:
 
 def rename_edges(edges: Rows[Row], new_ids: NewIds, environment: str, dag_name: str) -> Rows[Row]:
     """Return the edges of a merge with the ids of the canonical vertices."""
-    renamed = edges.map(lambda edge: renamed_edge(edge, new_ids.value, environment, dag_name))
+    renamed = edges.map(lambda edge: rename_edge(edge, new_ids.value, environment, dag_name))
     return renamed.flat_map(lambda edge: (edge,) if edge else ()).group(itemgetter("id"), _first_row)
 
 

@@ -59,7 +59,7 @@ class _Candidates:
 
 def find_aliases(records: Rows[Record]) -> Aliases:
     """Find and resolve the aliases among the records. There are few of them: they fit into the driver."""
-    return _resolve(dict(records.flat_map(_by_alias).reduce_by_key(_merge).collect()))
+    return _resolve(dict(records.flat_map(_key_by_alias).reduce_by_key(_merge).collect()))
 
 
 def _resolve(collected: Mapping[str, _Candidates]) -> Aliases:
@@ -100,7 +100,7 @@ def resolve_aliases(steps: Mapping[str, str]) -> dict[str, str]:
     return aliases
 
 
-def _by_alias(record: Record) -> Iterator[tuple[str, _Candidates]]:
+def _key_by_alias(record: Record) -> Iterator[tuple[str, _Candidates]]:
     if isinstance(record, Alias):
         targets: dict[str, Mapping[str, Scalar]] = {record.of: dict(record.properties)}
         yield record.ref, _Candidates(record.assumed, targets, record.rule, {record.text})

@@ -24,8 +24,10 @@ def filter_referenced(catalog: Rows[CatalogEntry], records: Rows[Record]) -> Row
     of its records count, since the referenced name may be an alias of another.
     """
     # A dataset that is referenced in any form leaves a record of its name.
-    names = catalog.flat_map(_names).union(records.flat_map(_referenced)).reduce_by_key(_either)
-    of_entries = catalog.flat_map(_of_entry).union(names.flat_map(_wanted)).group(itemgetter(0), _if_wanted)
+    names = catalog.flat_map(_names).union(records.flat_map(_list_referenced)).reduce_by_key(_either)
+    of_entries = (
+        catalog.flat_map(_key_by_entry).union(names.flat_map(_list_wanted)).group(itemgetter(0), _if_wanted)
+    )
     return of_entries.union(catalog.flat_map(lambda entry: entry.records if entry.key is None else ()))
 
 
@@ -36,7 +38,7 @@ def _names(entry: CatalogEntry) -> Iterator[tuple[str, _Names]]:
                 yield record.ref, (frozenset((entry.key,)), False)
 
 
-def _referenced(record: Record) -> Iterator[tuple[str, _Names]]:
+def _list_referenced(record: Record) -> Iterator[tuple[str, _Names]]:
     if isinstance(record, Dataset):
         yield record.ref, _REFERENCED
 
@@ -45,14 +47,14 @@ def _either(one: _Names, other: _Names) -> _Names:
     return one[0] | other[0], one[1] or other[1]
 
 
-def _wanted(names: tuple[str, _Names]) -> Iterator[_OfEntry]:
+def _list_wanted(names: tuple[str, _Names]) -> Iterator[_OfEntry]:
     entries, is_referenced = names[1]
     if is_referenced:
         for key in entries:
             yield key, None
 
 
-def _of_entry(entry: CatalogEntry) -> Iterator[_OfEntry]:
+def _key_by_entry(entry: CatalogEntry) -> Iterator[_OfEntry]:
     if entry.key is not None:
         aliases = {record.ref for record in entry.records if isinstance(record, Alias)}
         for record in entry.records:

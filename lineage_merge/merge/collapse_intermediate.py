@@ -77,7 +77,7 @@ def collapse(resolved: Rows[ElementRecord], settings: Merge) -> Collapsed | None
     hops = engine.share({hop: Hop(path, component_of.get(hop, hop)) for hop, path in temporary.items()})
     remaining = resolved.map_partitions(partial(_remaining, hops))
     contracted: Rows[ElementRecord] = links.map_partitions(partial(_links_of_hops, hops)).group(
-        itemgetter(0), _contracted
+        itemgetter(0), _contract
     )
     return Collapsed(remaining.union(contracted), frozenset(temporary))
 
@@ -150,6 +150,6 @@ def _links_of_hops(
             yield hop.component, HopLink(record, out_of and out_of.path, into and into.path)
 
 
-def _contracted(_component: str, links: list[tuple[str, HopLink[LinkRecord]]]) -> Iterator[LinkRecord]:
+def _contract(_component: str, links: list[tuple[str, HopLink[LinkRecord]]]) -> Iterator[LinkRecord]:
     """Yield the edges between permanent datasets through the temporary ones of one component."""
     return contract_paths(link for _, link in links)

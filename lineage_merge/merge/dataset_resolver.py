@@ -82,7 +82,7 @@ class DatasetResolver:
         defaults = self.rules.defaults
         if not ref.namespace and (table := naming.table_of_uri(ref.name)):
             ref = Reference(*table)
-        ref = self._in_its_catalog(ref)
+        ref = self._add_catalog(ref)
         if ref.namespace:
             namespace = self.catalogs.get(ref.namespace, ref.namespace)
             named = naming.name_dataset(namespace, ref.name, defaults)
@@ -109,7 +109,7 @@ class DatasetResolver:
         replaced = [ReplacedName(name, DEFAULT) for name in _names_without_rules(ref.name, {})]
         return _identity_of(named, replaced)._replace(problem=problem, own=True)
 
-    def _in_its_catalog(self, ref: Reference) -> Reference:
+    def _add_catalog(self, ref: Reference) -> Reference:
         """Return a table with its catalog if SQL names another one than the session's: ``lake.db.orders``."""
         if ref.namespace != SESSION_CATALOG and ref.namespace not in self.catalogs.values():
             return ref

@@ -104,10 +104,10 @@ class Flows:
     @classmethod
     def of(cls, elements: Rows[Row], max_visited: int = 20_000) -> "Flows":
         """Collect the edges of a merge, of each partition at most `MAX_FLOWS`."""
-        return cls.unpacked(elements.map_partitions(_packed).collect(), max_visited)
+        return cls.unpack(elements.map_partitions(_pack).collect(), max_visited)
 
     @classmethod
-    def unpacked(cls, parts: Iterable[bytes], max_visited: int = 20_000) -> "Flows":
+    def unpack(cls, parts: Iterable[bytes], max_visited: int = 20_000) -> "Flows":
         """Return the edges of several partitions, packed by `pack_flow`."""
         return cls(
             (part[start : start + 2 * _SIZE] for part in parts for start in range(0, len(part), 2 * _SIZE)),
@@ -147,7 +147,7 @@ def _hash(identifier: str) -> bytes:
     return blake2b(identifier.encode(), digest_size=_SIZE).digest()
 
 
-def _packed(rows: Iterable[Row]) -> Iterator[bytes]:
+def _pack(rows: Iterable[Row]) -> Iterator[bytes]:
     packed = bytearray()
     for row in rows:
         if row["label"] == "feeds":

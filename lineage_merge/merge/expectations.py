@@ -28,7 +28,7 @@ def unmet(elements: Rows[Row], report: Report, expect: "Expect") -> tuple[str, .
     joined = report.datasets_joined
     if joined < expect.joined_at_least:
         missed.append(f"{joined} of at least {expect.joined_at_least} expected datasets are joined")
-    return (*missed, *_unconnected(elements, expect.joined))
+    return (*missed, *_list_unconnected(elements, expect.joined))
 
 
 def fail_if_unmet(report: Report) -> None:
@@ -41,7 +41,7 @@ def fail_if_unmet(report: Report) -> None:
         raise TooFewJoined(f"merge.expect: {'; '.join(report.unmet)}{hint}", report)
 
 
-def _unconnected(elements: Rows[Row], pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _list_unconnected(elements: Rows[Row], pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
     wanted = {text: _spellings(text) for pair in pairs for text in pair}
     if not wanted:
         return
@@ -51,12 +51,12 @@ def _unconnected(elements: Rows[Row], pairs: Iterable[tuple[str, str]]) -> Itera
             texts[name].add(text)
     shared = elements.engine.share(frozenset(texts))
     ids: dict[str, set[str]] = defaultdict(set)
-    for spelling, identifier in elements.map_partitions(partial(_named, shared)).collect():
+    for spelling, identifier in elements.map_partitions(partial(_find_named, shared)).collect():
         for text in texts[spelling]:
             ids[text].add(identifier)
     by_id = gather((dataset, text) for text, datasets in ids.items() for dataset in datasets)
     jobs = elements.engine.share(dict(by_id))
-    for text, target in elements.map_partitions(partial(_written_by, jobs)).collect():
+    for text, target in elements.map_partitions(partial(_find_written, jobs)).collect():
         ids[text].add(target)
     flows = Flows.of(elements, _MAX_VISITED)
     for start, end in pairs:
@@ -79,7 +79,7 @@ def _spellings(text: str) -> frozenset[str]:
     return frozenset(spellings)
 
 
-def _named(texts: Shared[frozenset[str]], rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+def _find_named(texts: Shared[frozenset[str]], rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
     """Yield the nodes that have one of the names: text and id."""
     wanted = texts.value
     number: dict[str, int] = defaultdict(int)
@@ -113,7 +113,7 @@ def _names(row: Row) -> Iterator[str]:
         yield str(alias).rpartition(" (")[0].lower()
 
 
-def _written_by(jobs: Shared[dict[str, list[str]]], rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
+def _find_written(jobs: Shared[dict[str, list[str]]], rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
     """Yield what the jobs write that a name matches."""
     known = jobs.value
     for row in rows:

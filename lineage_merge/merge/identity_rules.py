@@ -74,7 +74,7 @@ class Rules:
         table = uri.removeprefix(naming.REDSHIFT_DATA_API)
         if table == uri:
             return None
-        named = self._in_warehouse(table) if len(self.warehouses) == 1 else None
+        named = self._find_in_warehouse(table) if len(self.warehouses) == 1 else None
         if named is None:
             raise NamingError(f"{table}: a table of an unknown Redshift, or without database and schema")
         return Match(DATA_API, named)
@@ -85,7 +85,7 @@ class Rules:
             return None
         if len(self.warehouses) != 1:
             return Match(REDSHIFT_TEMPORARY, None, self._unknown_warehouse(table))
-        named = self._in_warehouse(table)
+        named = self._find_in_warehouse(table)
         if named is None:
             problem = (
                 f"a temporary directory of Redshift's table {table}, but merge.default_schemas has no"
@@ -94,7 +94,7 @@ class Rules:
             return Match(REDSHIFT_TEMPORARY, None, problem)
         return Match(REDSHIFT_TEMPORARY, named)
 
-    def _in_warehouse(self, table: str) -> DatasetName | None:
+    def _find_in_warehouse(self, table: str) -> DatasetName | None:
         """Return the table in the only warehouse; None without its database or schema."""
         named = naming.name_dataset(self.warehouses[0], table, self.defaults).name
         return named if named.name.count(".") == 2 else None
@@ -103,7 +103,7 @@ class Rules:
         """Return why the warehouse of a table is unknown, and the rule that names it."""
         configured = "no Redshift namespace"
         if self.warehouses:
-            configured = "several Redshift namespaces: " + ", ".join(map(self._described, self.warehouses))
+            configured = "several Redshift namespaces: " + ", ".join(map(self._describe, self.warehouses))
         warehouse = self.warehouses[0] if self.warehouses else "redshift://cluster.region:5439"
         dataset = naming.name_dataset(warehouse, table, self.defaults).name.name
         parts = ["database", "schema"][: max(2 - dataset.count("."), 0)]
@@ -117,7 +117,7 @@ class Rules:
             f" Fix: add to merge.rules: {json.dumps(rule)}"
         )
 
-    def _described(self, warehouse: str) -> str:
+    def _describe(self, warehouse: str) -> str:
         manifests = self.manifests.get(warehouse, ())
         return f"{warehouse} ({', '.join(manifests)})" if manifests else warehouse
 

@@ -52,7 +52,7 @@ def merge(
     """
     engine = records.engine
     aliases = find_aliases(records)
-    resolved = records.map_partitions(partial(_resolved, engine.share(aliases.canonical_ids())))
+    resolved = records.map_partitions(partial(_resolve, engine.share(aliases.canonical_ids())))
     collapsed = collapse(resolved, settings)
     if collapsed:
         resolved = collapsed.records
@@ -116,7 +116,7 @@ def _runs(record: Record) -> Iterator[tuple[JobKey, int]]:
         yield record.job, record.number
 
 
-def _resolved(canonical_ids: Shared[dict[str, str]], records: Iterable[Record]) -> Iterator[ElementRecord]:
+def _resolve(canonical_ids: Shared[dict[str, str]], records: Iterable[Record]) -> Iterator[ElementRecord]:
     known = canonical_ids.value
     for record in records:
         resolved = property_rows.resolve_ids(known, record)

@@ -21,9 +21,9 @@ def apply(elements: Rows[Row], rules: Sequence[MetadataRule]) -> Rows[Row]:
     configuration is dropped. `elements` are read twice if a rule names columns: cache them.
     """
     if not any(rule.column for rule in rules):
-        return elements.map(partial(_with_metadata, rules))
+        return elements.map(partial(_add_metadata, rules))
     # Columns do not have the qualified name of their dataset.
-    described = elements.filter(lambda row: not is_edge(row)).group(_dataset_of, partial(_described, rules))
+    described = elements.filter(lambda row: not is_edge(row)).group(_dataset_of, partial(_describe, rules))
     return elements.filter(is_edge).union(described)
 
 
@@ -32,7 +32,7 @@ def _dataset_of(row: Row) -> str:
     return dataset_of(identifier) if row["label"] == _COLUMN else identifier
 
 
-def _described(rules: Sequence[MetadataRule], _dataset: str, rows: Iterable[Row]) -> Iterator[Row]:
+def _describe(rules: Sequence[MetadataRule], _dataset: str, rows: Iterable[Row]) -> Iterator[Row]:
     elements = list(rows)
     dataset = next((row for row in elements if row["label"] in DATASET_LABELS), None)
     names = _names(dataset) if dataset else set()
@@ -42,10 +42,10 @@ def _described(rules: Sequence[MetadataRule], _dataset: str, rows: Iterable[Row]
             of_column = [rule for rule in rules if rule.column and column_matches(column, rule.column)]
             yield _combined(row, of_column, names)
         else:
-            yield _with_metadata(rules, row)
+            yield _add_metadata(rules, row)
 
 
-def _with_metadata(rules: Sequence[MetadataRule], row: Row) -> Row:
+def _add_metadata(rules: Sequence[MetadataRule], row: Row) -> Row:
     if is_edge(row):
         return row
     if row["label"] in DATASET_LABELS:

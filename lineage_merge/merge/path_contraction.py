@@ -75,17 +75,17 @@ def contract_paths(links: Iterable[HopLink[LinkRecord]]) -> Iterator[LinkRecord]
     # A dataset that feeds itself adds no path; a column that feeds another column of it may.
     steps = [step for step in _of(Feeds, into) if step.record.source != step.record.target]
     flows, columns = _flows(steps), _columns(_of(FeedsColumn, into))
-    yield from _contracted_flows(_of(Feeds, last), flows)
-    yield from _contracted_columns(_of(FeedsColumn, last), columns)
-    yield from _contracted_influences(_of(Influences, last), columns)
-    yield from _inherited_influences(_of(Feeds, last), steps, _of(Influences, into), columns)
+    yield from _contract_flows(_of(Feeds, last), flows)
+    yield from _contract_columns(_of(FeedsColumn, last), columns)
+    yield from _contract_influences(_of(Influences, last), columns)
+    yield from _inherit_influences(_of(Feeds, last), steps, _of(Influences, into), columns)
 
 
 def _of(kind: type[AnyLink], links: Iterable[HopLink[LinkRecord]]) -> list[HopLink[AnyLink]]:
     return [HopLink(link.record, link.out_of, link.into) for link in links if isinstance(link.record, kind)]
 
 
-def _fixed_point(
+def _find_fixed_point(
     steps: Iterable[HopLink[AnyLink]],
     ends: Callable[[AnyLink], tuple[Node, Node]],
     extend: Callable[[HopLink[AnyLink], dict[Node, dict[Any, Any]]], Iterator[tuple[Any, Any]]],
@@ -147,7 +147,7 @@ def _flows(steps: Iterable[HopLink[Feeds[str]]]) -> dict[str, dict[str, _Path]]:
         has_rows = one.has_rows or other.has_rows
         return _Path(one.via | other.via, _shortest(one.chains | other.chains), unavailable, has_rows)
 
-    return _fixed_point(steps, lambda record: (record.source, record.target), extend, merge)
+    return _find_fixed_point(steps, lambda record: (record.source, record.target), extend, merge)
 
 
 def _reads_rows(record: Feeds[str]) -> bool:
@@ -172,7 +172,7 @@ def _columns(
             yield _start(record), _ColumnPath(record.source_column, own, expressions, record.assumed)
             return
         for start, path in paths.get(_start(record), {}).items():
-            composed = _composed(own, path.transformations)
+            composed = _compose(own, path.transformations)
             assumed = record.assumed or path.assumed
             yield start, _ColumnPath(path.column, composed, expressions or path.expressions, assumed)
 
@@ -184,7 +184,7 @@ def _columns(
             one.assumed and other.assumed,
         )
 
-    return _fixed_point(steps, lambda record: (_start(record), _end(record)), extend, merge)
+    return _find_fixed_point(steps, lambda record: (_start(record), _end(record)), extend, merge)
 
 
 def _start(record: FeedsColumn[str] | Influences[str]) -> ColumnKey:
@@ -195,7 +195,7 @@ def _end(record: FeedsColumn[str]) -> ColumnKey:
     return record.target, record.target_column.lower()
 
 
-def _composed(nearer: Iterable[str], further: Iterable[str]) -> frozenset[str]:
+def _compose(nearer: Iterable[str], further: Iterable[str]) -> frozenset[str]:
     pairs = product(nearer, further)
     return frozenset(compose(Transformation[near], Transformation[far]).name for near, far in pairs)
 
@@ -204,7 +204,7 @@ def _sort_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(kind.name for kind in sort_transformations(Transformation[name] for name in names))
 
 
-def _contracted_flows(
+def _contract_flows(
     last: Iterable[HopLink[Feeds[str]]], flows: Mapping[str, Mapping[str, _Path]]
 ) -> Iterator[Feeds[str]]:
     for record in (step.record for step in last):
@@ -225,7 +225,7 @@ def _contracted_flows(
             yield Feeds(record.job, start, record.target, properties, sets)
 
 
-def _contracted_columns(
+def _contract_columns(
     last: Iterable[HopLink[FeedsColumn[str]]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
 ) -> Iterator[FeedsColumn[str]]:
     for record in (step.record for step in last):
@@ -233,7 +233,7 @@ def _contracted_columns(
             contracted = record._replace(
                 source=start,
                 source_column=path.column,
-                transformations=_sort_names(_composed(record.transformations, path.transformations)),
+                transformations=_sort_names(_compose(record.transformations, path.transformations)),
                 assumed=record.assumed or path.assumed,
             )
             # The expression nearest to the target that is more than a rename.
@@ -243,7 +243,7 @@ def _contracted_columns(
                 yield contracted
 
 
-def _contracted_influences(
+def _contract_influences(
     last: Iterable[HopLink[Influences[str]]], columns: Mapping[ColumnKey, Mapping[ColumnKey, _ColumnPath]]
 ) -> Iterator[Influences[str]]:
     for record in (step.record for step in last):
@@ -251,7 +251,7 @@ def _contracted_influences(
             yield record._replace(source=start, source_column=path.column, assumed=path.assumed)
 
 
-def _inherited_influences(
+def _inherit_influences(
     last: Iterable[HopLink[Feeds[str]]],
     flows: Iterable[HopLink[Feeds[str]]],
     influences: Iterable[HopLink[Influences[str]]],

@@ -145,13 +145,13 @@ def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tu
             start, end = column_id(source, source_column), column_id(target, target_column)
             yield EdgeKey("feeds_column", start, end, job), Fact(0, None, {}, sets)
             # Columns that only lineage names need a vertex too, before their edges.
-            yield from _named_column(source, source_column, start)
-            yield from _named_column(target, target_column, end)
+            yield from _name_column(source, source_column, start)
+            yield from _name_column(target, target_column, end)
         case Influences(job, source, source_column, target, how, assumed):
             sets = {ASSUMED if assumed else "transformation": how}
             start = column_id(source, source_column)
             yield EdgeKey("influences", start, target, job), Fact(0, None, {}, sets)
-            yield from _named_column(source, source_column, start)
+            yield from _name_column(source, source_column, start)
         case Column(dataset, column, authority, properties, sets):
             identifier = column_id(dataset, column)
             yield identifier, Fact(authority, "column", {**properties, **_names(column)}, sets)
@@ -184,10 +184,10 @@ def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tu
             end = column_id(target, column) if column else target
             yield EdgeKey(edge, identifier, end, job), _NO_PROPERTIES
             if column:
-                yield from _named_column(target, column, end)
+                yield from _name_column(target, column, end)
 
 
-def _named_column(dataset: str, column: str, identifier: str) -> Iterator[tuple[Key, Fact]]:
+def _name_column(dataset: str, column: str, identifier: str) -> Iterator[tuple[Key, Fact]]:
     yield identifier, Fact(0, "column", _names(column), {})
     yield from _containers(dataset, column, identifier)
 
@@ -204,7 +204,7 @@ def _containers(dataset: str, column: str, identifier: str) -> Iterator[tuple[Ke
     above = column_id(dataset, structure) if separator else dataset
     yield EdgeKey("has_column", above, identifier), _NO_PROPERTIES
     if separator:
-        yield from _named_column(dataset, structure, above)
+        yield from _name_column(dataset, structure, above)
 
 
 def describe_alias(alias: ResolvedAlias) -> tuple[Key, Fact]:
@@ -295,12 +295,12 @@ def edge_row(key: EdgeKey, facts: Facts, environment: str, dag_name: str) -> Row
     if job is not None:
         row |= {"job_type": job.job_type, "job_name": job.name}
     for item in EDGE_PROPERTIES:
-        if item.name not in _OF_JOB and (value := _of_edge(item, facts)) is not None:
+        if item.name not in _OF_JOB and (value := _find_edge_value(item, facts)) is not None:
             row[item.name] = value
     return row
 
 
-def _of_edge(item: Property, facts: Facts) -> str | int | None:
+def _find_edge_value(item: Property, facts: Facts) -> str | int | None:
     if item.name == "transformation":
         transformations = {*facts.sets.get(item.name, ()), *facts.sets.get(ASSUMED, ())}
         return (

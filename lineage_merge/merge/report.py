@@ -169,17 +169,19 @@ class Report:
         }
 
 
-def _known(kind: type[Problem | NearMiss | Dismissed], stored: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_unknown(kind: type[Problem | NearMiss | Dismissed], stored: Mapping[str, Any]) -> dict[str, Any]:
     return {name: stored[name] for name in kind.__match_args__ if name in stored}
 
 
 # Of the lists in JSON: how their items are parsed.
 _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "joined_by": lambda item: JoinedBy(tuple(item["rules"]), item["datasets"]),
-    "problems": lambda item: Problem(**_known(Problem, item)),
-    "near_misses": lambda item: NearMiss(**{**_known(NearMiss, item), "evidence": tuple(item["evidence"])}),
+    "problems": lambda item: Problem(**_drop_unknown(Problem, item)),
+    "near_misses": lambda item: NearMiss(
+        **{**_drop_unknown(NearMiss, item), "evidence": tuple(item["evidence"])}
+    ),
     "dismissed_near_misses": lambda item: Dismissed(
-        **{**_known(Dismissed, item), "evidence": tuple(item["evidence"])}
+        **{**_drop_unknown(Dismissed, item), "evidence": tuple(item["evidence"])}
     ),
     "not_retired": str,
     "unmet": str,

@@ -91,10 +91,10 @@ def report(records: Rows[Record], merged: Merged) -> Report:
 def facts(records: Rows[Record], merged: Merged) -> Rows[ReportFact]:
     """Return the input of the report, combined by key: problems, counts, and uses of datasets."""
     engine = records.engine
-    of_aliases = engine.rows(_of_aliases(merged.aliases), 1)
+    of_aliases = engine.rows(_report_aliases(merged.aliases), 1)
     return (
-        records.flat_map(partial(_of_record, engine.share(merged.aliases.canonical_ids())))
-        .union(merged.elements.flat_map(_of_element), of_aliases)
+        records.flat_map(partial(_report_record, engine.share(merged.aliases.canonical_ids())))
+        .union(merged.elements.flat_map(_report_element), of_aliases)
         .reduce_by_key(_add)
     )
 
@@ -112,10 +112,10 @@ def _uses(fact: ReportFact) -> Iterator[tuple[str, Uses]]:
 
 def assign_source(records: Rows[Record], key: str) -> Rows[Record]:
     """Set the `source` of problems among the records of a source, and count its elements."""
-    return records.map_partitions(partial(_reported_by, key))
+    return records.map_partitions(partial(_report_group, key))
 
 
-def _reported_by(key: str, records: Iterable[Record]) -> Iterator[Record]:
+def _report_group(key: str, records: Iterable[Record]) -> Iterator[Record]:
     elements = 0
     for record in records:
         elements += type(record) in DATASET_FIELDS or isinstance(record, Alias)
@@ -124,20 +124,20 @@ def _reported_by(key: str, records: Iterable[Record]) -> Iterator[Record]:
         yield YieldRecord(key, elements)
 
 
-def _of_record(canonical_ids: Shared[dict[str, str]], record: Record) -> Iterator[ReportFact]:
+def _report_record(canonical_ids: Shared[dict[str, str]], record: Record) -> Iterator[ReportFact]:
     match record:
         case Problem():
             # Several workers may report the same problem: it counts once.
             yield _problem(record)
         case JoinedRecord(dataset, rule):
-            yield _joined(rule, canonical_ids.value.get(dataset, dataset))
+            yield _report_join(rule, canonical_ids.value.get(dataset, dataset))
         case Count(items, number):
             yield ("read", items), number
         case YieldRecord(source, elements):
             yield ("yield", source), elements
 
 
-def _of_element(row: Row) -> Iterator[ReportFact]:
+def _report_element(row: Row) -> Iterator[ReportFact]:
     yield ("edge" if is_edge(row) else "node", row["label"]), 1
     if "assumed" in row:
         yield ("assumed",), 1
@@ -145,16 +145,16 @@ def _of_element(row: Row) -> Iterator[ReportFact]:
         yield ("dataset", dataset), uses
 
 
-def _of_aliases(aliases: Aliases) -> Iterator[ReportFact]:
+def _report_aliases(aliases: Aliases) -> Iterator[ReportFact]:
     for source, candidates in aliases.candidates.items():
         if len(candidates) == 1:
-            yield _joined(aliases.rules[source], candidates[0])
+            yield _report_join(aliases.rules[source], candidates[0])
         else:
             what = f"could mean {len(candidates)} datasets: {', '.join(candidates[:5])}"
             yield _problem(Problem("not-joined", source, "", what))
 
 
-def _joined(rule: str, dataset: str) -> ReportFact:
+def _report_join(rule: str, dataset: str) -> ReportFact:
     return ("dataset", dataset), Uses(rules=frozenset((rule,)))
 
 
@@ -178,7 +178,7 @@ def _part(facts: Iterable[ReportFact]) -> Iterator[_Part]:
             rules = value.rules | {SAME_NAME} if len(value.types_of_flows()) > 1 else value.rules
             if rules:
                 part.counts["joined", tuple(sorted(rules))] += 1
-            problem = _disconnected(key[1], value)
+            problem = _find_disconnected(key[1], value)
             if problem:
                 part.find(MERGE, problem)
         elif key[0] == "problem":
@@ -189,7 +189,7 @@ def _part(facts: Iterable[ReportFact]) -> Iterator[_Part]:
     yield part
 
 
-def _disconnected(dataset: str, uses: Uses) -> Problem | None:
+def _find_disconnected(dataset: str, uses: Uses) -> Problem | None:
     """Return a table that dbt reads and no job writes, or a job's output that no job reads."""
     readers = uses.types_of_readers()
     # No job writes an entry of dbt's semantic layer.

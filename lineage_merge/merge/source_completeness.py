@@ -63,7 +63,7 @@ def assess(config: "Config", report: Report) -> SourceCompleteness:
     types: set[str] = set()
     stated: set[str] = set()
     for source, settings in registry.list_configured(config):
-        complete = not _rejected(report, source.key)
+        complete = not _count_rejected(report, source.key)
         if source.by_project:
             projects.update(dict.fromkeys(source.job_types, complete))
             stated.update(
@@ -87,7 +87,7 @@ def why_not_retired(config: "Config", report: Report) -> tuple[str, ...]:
     """Return a line for each source of which nothing is retired: its name and the reason."""
     reasons = []
     for source, settings in registry.list_configured(config):
-        rejected = _rejected(report, source.key)
+        rejected = _count_rejected(report, source.key)
         if rejected and (source.by_project or source.reports_runs):
             reasons.append(
                 f"{source.name}: {rejected} {'document' if rejected == 1 else 'documents'} rejected"
@@ -97,5 +97,5 @@ def why_not_retired(config: "Config", report: Report) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def _rejected(report: Report, key: str) -> int:
+def _count_rejected(report: Report, key: str) -> int:
     return report.by_source.get(key, {}).get("rejected", 0)

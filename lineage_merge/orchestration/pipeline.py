@@ -282,7 +282,7 @@ def _is_small(config: Config, folder: str) -> bool:
         limit = max(limit, _EMBEDDED_MB)  # this machine holds the graph anyway
     from lineage_merge.graph_format import files
 
-    return files.unpacked_size(folder) <= limit << 20
+    return files.estimate_unpacked_size(folder) <= limit << 20
 
 
 def _fewest(rows: list[Row]) -> dict[JobKey, int]:
@@ -355,7 +355,7 @@ def _bulk_loader(config: Config, target: Graph) -> "BulkLoad | None":
         return None
     from lineage_merge.load.neptune_bulk import bulk_load
 
-    return bulk_load.configured(config.gremlin, target)
+    return bulk_load.find_configured(config.gremlin, target)
 
 
 def _owner_of(built: Built, config: Config) -> tuple[str, str]:

@@ -140,7 +140,7 @@ class CheckQuestion(Question[PolicyResult]):
         config = graph.config
         check = check_policies(
             graph.graph,
-            _selected(config.policies, tuple(self.policies)),
+            _select(config.policies, tuple(self.policies)),
             layers=[Layer(name, globs) for name, globs in config.query.layers.items()],
             propagation=config.propagation,
             environment=graph.environment,
@@ -157,7 +157,7 @@ class CheckQuestion(Question[PolicyResult]):
         )
 
 
-def _selected(policies: Sequence[Policy], names: Sequence[str]) -> list[Policy]:
+def _select(policies: Sequence[Policy], names: Sequence[str]) -> list[Policy]:
     """Return the policies of these names, all without names. Raises `ConfigError`."""
     if not policies:
         example = '[{name: no-pii-in-marts, tag: pii, must_not_reach: ["*.marts.*"]}]'

@@ -188,7 +188,7 @@ class DatasetsQuestion(Question[DatasetsResult]):
             raise QueryError(f"{flag('owners')} and {flag('without_owner')} exclude each other")
 
     def answer(self, graph: ScopedGraph) -> DatasetsResult:
-        result = self._found(graph)
+        result = self._find(graph)
         return DatasetsResult(
             question=self.question,
             scope=graph.scope,
@@ -199,7 +199,7 @@ class DatasetsQuestion(Question[DatasetsResult]):
             with_columns=self.columns,
         )
 
-    def _found(self, scoped: ScopedGraph) -> FoundDatasets:
+    def _find(self, scoped: ScopedGraph) -> FoundDatasets:
         """Return the datasets that meet all conditions. Tags and owners are compared as `case_variants`."""
         graph, environment, dag = scoped.graph, scoped.environment, scoped.dag
         selected: list[set[str]] = []

@@ -111,7 +111,7 @@ class ChangesResult(NoGraphResult):
         """Return the changed elements, and what is between them, as an SVG drawing."""
         from lineage_merge.questions.formats.svg import svg
 
-        graph, marks = changed_subgraph(self.changes, self.before.graph, self.after.graph)
+        graph, marks = make_changed_subgraph(self.changes, self.before.graph, self.after.graph)
         return svg(graph, f"changes {self.title}", marks=marks)
 
     def tables(self) -> Renderables:
@@ -121,7 +121,7 @@ class ChangesResult(NoGraphResult):
         return change_tables(self.changes, self.title)
 
 
-def _of(limit: str) -> Parameter:
+def _make_limit(limit: str) -> Parameter:
     return Parameter(f"{limit}, at either moment", metavar="DATASET[#COLUMN]", tool_help=limit)
 
 
@@ -145,8 +145,8 @@ class DiffQuestion(Question[ChangesResult]):
     ]
     end: Annotated[MomentText, Parameter("later moment", "now", metavar="TIME", flag="--to")] = "now"
     _: KW_ONLY
-    upstream_of: Annotated[DatasetName | None, _of("only what feeds it")] = None
-    downstream_of: Annotated[DatasetName | None, _of("only what it feeds")] = None
+    upstream_of: Annotated[DatasetName | None, _make_limit("only what feeds it")] = None
+    downstream_of: Annotated[DatasetName | None, _make_limit("only what it feeds")] = None
 
     def check(self, flag: Callable[[str], str]) -> None:
         """Raise `QueryError` for two directions."""
@@ -199,7 +199,7 @@ def _pictures(graph: ScopedGraph, moments: Iterable[tuple[str, str]]) -> "Iterat
     return (as_of(location, moment, graph.environment, graph.on_progress) for moment in parsed)
 
 
-def changed_subgraph(
+def make_changed_subgraph(
     changes: Iterable[Change], before: LineageGraph, after: LineageGraph
 ) -> tuple[Subgraph, dict[str, Action]]:
     """Return the changed elements with unchanged feeds and writes between them, and the actions by id."""

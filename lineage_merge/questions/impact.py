@@ -38,8 +38,8 @@ from lineage_merge.questions.traversal.dependents import (
     Dependent,
     Dependents,
     Kind,
-    affected_tests,
     dependents,
+    find_affected_tests,
 )
 from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.questions.traversal.usage import UNUSED_AFTER_MS, Usage, may_be_dropped, usages
@@ -118,7 +118,7 @@ class AffectedTestRow:
         return some_names([_title(element) for element in self.checks])
 
 
-def affected_row(element: Dependent | AffectedTest, usage: Usage | None = None) -> AffectedRow:
+def make_affected_row(element: Dependent | AffectedTest, usage: Usage | None = None) -> AffectedRow:
     """Return the row of an affected element or test, with usage if it is known."""
     return row_of(
         AffectedRow,
@@ -167,7 +167,8 @@ def impact_as_json(
         "dags": list(impact.dags),
         "effects": {effect.value: number for effect, number in affected.effects.items()} or None,
         "affected": [
-            row_as_json(affected_row(element, usages.get(element.vertex.id))) for element in affected.elements
+            row_as_json(make_affected_row(element, usages.get(element.vertex.id)))
+            for element in affected.elements
         ],
         "tests": [row_as_json(_test_row(test)) for test in tests],
     }
@@ -213,7 +214,7 @@ class ImpactResult(RowsResult):
         return [self.changed.id]
 
     def row(self, item: Dependent | AffectedTest) -> AffectedRow:
-        return affected_row(item, self.usages.get(item.vertex.id))
+        return make_affected_row(item, self.usages.get(item.vertex.id))
 
     def fields(self) -> dict[str, Any]:
         return impact_as_json(self.dependents, self.tests, self.usages)
@@ -315,7 +316,7 @@ class ImpactQuestion(Question[ImpactResult]):
             graph=affected.impact.subgraph,
             note="" if affected.elements else f"nothing depends on {changed.title}",
             dependents=affected,
-            tests=affected_tests(graph.graph, affected, graph.dag),
+            tests=find_affected_tests(graph.graph, affected, graph.dag),
             change=self.change,
             depth=self.depth,
             usage=_usage(affected, usage_by_id.get(changed.id), graph.dag),

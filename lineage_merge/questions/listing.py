@@ -20,7 +20,7 @@ from lineage_merge.questions.question import (
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
 from lineage_merge.questions.traversal.last_updates import FAILED
-from lineage_merge.questions.usage import UsageResult, unused_result
+from lineage_merge.questions.usage import UsageResult, make_unused_result
 
 SEARCH = Parameter("part of the name", metavar="TEXT")
 
@@ -194,7 +194,7 @@ class NoConsumerQuestion(Question[VerticesResult | UsageResult]):
         result = _one_sided(self, graph, ids, "all written datasets have a consumer")
         if unused_for is None:
             return result
-        return unused_result(self.question, graph, result.items, unused_for, result.note)
+        return make_unused_result(self.question, graph, result.items, unused_for, result.note)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class ReportResult(NoGraphResult):
         if isinstance(item, NearMiss):
             return _near_miss(item)
         return ProblemRow(
-            item.kind, item.document, item.field or None, item.message, _without_folder(item.document)
+            item.kind, item.document, item.field or None, item.message, _strip_folder(item.document)
         )
 
     def header(self) -> dict[str, Any]:
@@ -278,7 +278,7 @@ def _only_merge(graph: ScopedGraph, environment: str | None, dag: str | None) ->
     return scopes[0]
 
 
-def _without_folder(document: str) -> str:
+def _strip_folder(document: str) -> str:
     """Return a document without the folder of the machine that merged it."""
     local = document.removeprefix("file://")
     return local.rpartition("/")[2] if local.startswith("/") else document

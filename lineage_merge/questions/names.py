@@ -55,18 +55,18 @@ def check_scope(graph: LineageGraph, environment: str | None, dag: str | None) -
     if environments and environment is not None and environment not in environments:
         similar = did_you_mean(environment, environments)
         raise NotFound(
-            f"unknown environment: {environment}{_listed(similar, 'the graph')}", tuple(environments)
+            f"unknown environment: {environment}{_list_similar(similar, 'the graph')}", tuple(environments)
         )
     if dag is not None:
         dags = {name for element in graph.search("", labels, environment) for name in element.dags}
         where = environment or "the graph"
         if dags:
             similar = did_you_mean(dag, dags)
-            raise NotFound(f"unknown DAG: {dag}{_listed(similar, where)}", tuple(sorted(dags)))
+            raise NotFound(f"unknown DAG: {dag}{_list_similar(similar, where)}", tuple(sorted(dags)))
         raise NotFound(f"unknown DAG: {dag}; {where} has none")
 
 
-def _listed(similar: str, where: str) -> str:
+def _list_similar(similar: str, where: str) -> str:
     """Return a suggestion as the beginning of a list of what exists."""
     return f"{similar} {where} has:" if similar else f"; {where} has:"
 
@@ -75,7 +75,7 @@ def _resolve(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> Vertex:
     owner, mark, column = text.rpartition("#")
-    for candidates_of in (_candidates, _in_any_case):
+    for candidates_of in (_candidates, _find_in_any_case):
         # A name may contain "#", so the complete text is tried first.
         candidates = candidates_of(graph, text, labels, environment, dag)
         if candidates:
@@ -98,7 +98,7 @@ def _misspelt(
 ) -> list[Vertex]:
     """Return the vertices with a similar name: one mistake leaves one half of a name as it is."""
     by_name: dict[str, list[Vertex]] = defaultdict(list)
-    for vertex in _with_half(graph, text, labels, environment, dag):
+    for vertex in _find_by_half(graph, text, labels, environment, dag):
         for name in {vertex.name.lower(), vertex.title.lower()}:
             if vertex not in by_name[name]:
                 by_name[name].append(vertex)
@@ -106,7 +106,7 @@ def _misspelt(
     return list(dict.fromkeys(vertex for name in similar for vertex in by_name[name]))[:_SUGGESTED]
 
 
-def _with_half(
+def _find_by_half(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> list[Vertex]:
     """Return vertices whose names contain one half of a text."""
@@ -117,7 +117,7 @@ def _with_half(
     return [vertex for half in halves for vertex in graph.search(half, labels, environment, dag, _COMPARED)]
 
 
-def _in_any_case(
+def _find_in_any_case(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> list[Vertex]:
     """Return the vertices with this name in another case.
@@ -127,12 +127,12 @@ def _in_any_case(
     wanted = text.casefold()
     short = text.rpartition(".")[2]
     by_name = graph.search(short, labels, environment, dag, _COMPARED)
-    if matching := _with_name(by_name, wanted):
+    if matching := _find_by_name(by_name, wanted):
         return matching
-    return _with_name(_with_half(graph, short, labels, environment, dag), wanted)
+    return _find_by_name(_find_by_half(graph, short, labels, environment, dag), wanted)
 
 
-def _with_name(vertices: Iterable[Vertex], wanted: str) -> list[Vertex]:
+def _find_by_name(vertices: Iterable[Vertex], wanted: str) -> list[Vertex]:
     return [*{vertex.id: vertex for vertex in vertices if _has_name(vertex, wanted)}.values()]
 
 
@@ -158,12 +158,12 @@ def _candidates(
         ]
         if candidates:
             return candidates
-    return graph.named(text, labels, environment, dag) or _without_database(
+    return graph.named(text, labels, environment, dag) or _find_without_database(
         graph, text, labels, environment, dag
     )
 
 
-def _without_database(
+def _find_without_database(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> list[Vertex]:
     """Return the tables of the name ``schema.table``, in any database."""

@@ -18,7 +18,7 @@ from lineage_merge.questions.fields import (
     row_as_json,
     row_of,
 )
-from lineage_merge.questions.impact import affected_row, some_names
+from lineage_merge.questions.impact import make_affected_row, some_names
 from lineage_merge.questions.question import DEPTH, ELEMENT, ElementName, Question, ToolText
 from lineage_merge.questions.result import RowsResult
 from lineage_merge.questions.scoped_graph import ScopedGraph
@@ -173,7 +173,7 @@ class OwnersResult(RowsResult):
         """Return the owners, and the elements without one."""
         return {
             "owners": [row_as_json(self.row(owner)) for owner in self.ownership.owners],
-            "without_owner": [row_as_json(affected_row(item)) for item in self.ownership.without_owner],
+            "without_owner": [row_as_json(make_affected_row(item)) for item in self.ownership.without_owner],
         }
 
 

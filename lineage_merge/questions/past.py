@@ -11,7 +11,7 @@ from lineage_merge.history.entry_files import read_columns
 from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
-from lineage_merge.history.pictures import ScopedMerge, combined_nodes, merges_until, picture_of
+from lineage_merge.history.pictures import ScopedMerge, combine_nodes, merges_until, picture_of
 from lineage_merge.infra import storage
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.elements import dataset_of
@@ -85,7 +85,7 @@ def _entry(merge: ScopedMerge) -> tuple[DagScope, MergeName | None]:
 
 def _nodes(location: str, merges: Sequence[ScopedMerge]) -> Columns:
     """Return the nodes of entries, with the ids that these have."""
-    return combined_nodes(
+    return combine_nodes(
         [
             (scope, read_columns(layout.entry_folder(location, "nodes", scope, record.entry)))
             for scope, record in merges

@@ -73,7 +73,7 @@ def usage_row(usage: Usage, unused_for: int | None = None) -> UsageRow:
         usage.observed_until,
         verdict and verdict.status,
         verdict and verdict.reason,
-        _observed(usage),
+        _describe_observed(usage),
     )
 
 
@@ -119,7 +119,7 @@ class UsageResult(RowsResult):
             yield f"not read in the observed time: {number} of {format_count(len(observed), 'dataset')}"
 
 
-def _observed(usage: Usage) -> str:
+def _describe_observed(usage: Usage) -> str:
     if usage.observed_from is None or usage.observed_until is None:
         return "no"
     length = duration_text(usage.observed_until - usage.observed_from)
@@ -132,7 +132,7 @@ def statuses(assessed: Iterable[Usage], duration_ms: int) -> Counter[str]:
     return Counter({status: counts[status] for status in ("unused", "unknown", "used")})
 
 
-def unused_result(
+def make_unused_result(
     question: str, graph: ScopedGraph, datasets: Iterable[Vertex], unused_for: int, note: str
 ) -> UsageResult:
     """Return those of the datasets that are unused, then those of unknown usage. `note`: without datasets."""
@@ -191,7 +191,7 @@ class UsageQuestion(Question[UsageResult]):
     def answer(self, graph: ScopedGraph) -> UsageResult:
         unused_for = age_ms(self.unused_for, "unused_for")
         start = graph.dataset_or_column(self.name) if self.name is not None else None
-        elements = _elements(graph.graph, start) if start else _observed_datasets(graph)
+        elements = _elements(graph.graph, start) if start else _list_observed(graph)
         usage_by_id = usages(graph.graph, [*elements, *([start] if start else [])])
         assessed = sorted((usage_by_id[element.id] for element in elements), key=_most_read_first)
         shown = [
@@ -235,7 +235,7 @@ def _columns_of(graph: LineageGraph, dataset: str) -> list[str]:
     return sorted({edge.to_id for edge in graph.edges_below([dataset], ["has_column"])})
 
 
-def _observed_datasets(graph: ScopedGraph) -> Sequence[Vertex]:
+def _list_observed(graph: ScopedGraph) -> Sequence[Vertex]:
     # Query logs are of no DAG.
     logs = graph.graph.ids([QUERY_LOG], graph.environment)
     if not logs:

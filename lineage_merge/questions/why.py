@@ -133,7 +133,7 @@ class CausesResult(RowsResult):
             yield from map(Line, self._paragraph(number, list(causes)))
         if self.causes:
             yield Line()
-        yield Line(f"checked: {_checked_text(self.checked)}")
+        yield Line(f"checked: {_describe_checked(self.checked)}")
 
     def _paragraph(self, number: int, causes: Sequence[Cause]) -> Iterator[str]:
         title, first = self.diagnosis.situation.title, causes[0]
@@ -253,12 +253,13 @@ def _find_changes(
     return find
 
 
-def _checked_text(counts: Mapping[str, int]) -> str:
+def _describe_checked(counts: Mapping[str, int]) -> str:
     """Return the numbers of what was checked, and of what has no known run or result."""
     datasets = f"{format_count(counts['datasets'], 'dataset')} up to distance {counts['max_distance']}"
     parts = (
-        datasets + _without(counts["datasets_without_known_update"], "a known update"),
-        format_count(counts["jobs"], "job") + _without(counts["jobs_without_known_run"], "a known run"),
+        datasets + _describe_missing(counts["datasets_without_known_update"], "a known update"),
+        format_count(counts["jobs"], "job")
+        + _describe_missing(counts["jobs_without_known_run"], "a known run"),
         format_count(counts["tests"], "test"),
         format_count(counts["freshness_checks"], "freshness check"),
     )
@@ -268,5 +269,5 @@ def _checked_text(counts: Mapping[str, int]) -> str:
     )
 
 
-def _without(number: int, noun: str) -> str:
+def _describe_missing(number: int, noun: str) -> str:
     return f" ({number:,} without {noun})" if number else ""

@@ -25,7 +25,7 @@ from lineage_merge.receiver import documents
 from lineage_merge.receiver.bodies import RequestBodies
 from lineage_merge.receiver.commits import Commits
 from lineage_merge.receiver.documents import Reader, ReceivedCounts, Taken
-from lineage_merge.receiver.journal import KINDS, Limits, finished_folder, unfinished_folder
+from lineage_merge.receiver.journal import KINDS, Limits, locate_finished, locate_unfinished
 
 # Versions of the producer API by media type, as in Spline's server.
 _VERSIONS: Mapping[str, str] = {
@@ -83,8 +83,8 @@ class Receiver:
         """
         try:
             for kind in KINDS:
-                unfinished_folder(self.settings.root, kind).stat()
-                finished_folder(self.settings.root, kind).stat()
+                locate_unfinished(self.settings.root, kind).stat()
+                locate_finished(self.settings.root, kind).stat()
             free = shutil.disk_usage(self.settings.root).free
         except OSError as error:
             raise _storage_error(error) from None
@@ -98,22 +98,22 @@ def application(receiver: Receiver) -> Starlette:
     plans = _taking(
         receiver,
         spline,
-        _of_spline(documents.plan),
+        _read_spline(documents.plan),
         lambda taken: JSONResponse(taken.ids[0], HTTPStatus.CREATED),
     )
     events = _taking(
         receiver,
         spline,
-        _of_spline(documents.events),
+        _read_spline(documents.events),
         lambda taken: JSONResponse(taken.ids, HTTPStatus.CREATED),
     )
     one = _taking(
         receiver,
         openlineage,
-        _of_openlineage(documents.openlineage),
+        _read_openlineage(documents.openlineage),
         lambda _taken: Response(status_code=HTTPStatus.CREATED),
     )
-    several = _taking(receiver, openlineage, _of_openlineage(documents.openlineage_batch), _batch)
+    several = _taking(receiver, openlineage, _read_openlineage(documents.openlineage_batch), _batch)
     routes = [
         Route("/health", _health(receiver)),
         Route("/api/v1/lineage", one, methods=["POST"]),
@@ -195,7 +195,7 @@ def _check_token(tokens: tuple[str, ...], request: Request) -> None:
         raise HTTPException(HTTPStatus.UNAUTHORIZED, problem, {"WWW-Authenticate": "Bearer"})
 
 
-def _of_spline(read: Callable[[bytes, str], Taken]) -> Callable[[Request], Reader]:
+def _read_spline(read: Callable[[bytes, str], Taken]) -> Callable[[Request], Reader]:
     def reader(request: Request) -> Reader:
         version = _VERSIONS[_media_type(request, _VERSIONS)]
         return lambda body: read(body, version)
@@ -203,7 +203,7 @@ def _of_spline(read: Callable[[bytes, str], Taken]) -> Callable[[Request], Reade
     return reader
 
 
-def _of_openlineage(read: Reader) -> Callable[[Request], Reader]:
+def _read_openlineage(read: Reader) -> Callable[[Request], Reader]:
     def reader(request: Request) -> Reader:
         _media_type(request, ("application/json",))
         return read

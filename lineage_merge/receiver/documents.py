@@ -52,7 +52,7 @@ _decoder = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
 def plan(body: bytes, version: str) -> Taken:
     """Parse an execution plan of Spline's producer API. Raises `DocumentError`."""
     text = _text(body)
-    document = _parsed(text)
+    document = _parse(text)
     if not isinstance(document, dict) or "operations" not in document:
         raise DocumentError("the body", "", "not an execution plan: expected an object with operations")
     _check_surrogates(text, "")
@@ -83,7 +83,7 @@ def events(body: bytes, version: str) -> Taken:
 def openlineage(body: bytes) -> Taken:
     """Parse one OpenLineage event. Raises `DocumentError`."""
     text = _text(body)
-    return Taken("openlineage", _openlineage_line(_parsed(text), text, ""), 1)
+    return Taken("openlineage", _openlineage_line(_parse(text), text, ""), 1)
 
 
 def openlineage_batch(body: bytes) -> Taken:
@@ -102,7 +102,7 @@ def _text(body: bytes) -> str:
         raise DocumentError("the body", "", f"not UTF-8 text (byte {error.start})") from None
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return _decoder.decode(text)
     except (ValueError, RecursionError) as error:
@@ -112,7 +112,7 @@ def _parsed(text: str) -> Any:
 def _elements(text: str) -> Iterator[tuple[Any, str]]:
     """Yield the elements of an array, each with its text. The remaining text is never copied."""
     if not text.startswith("["):
-        _parsed(text)
+        _parse(text)
         raise DocumentError("the body", "", "not an array")
     position = _past_space(text, 1)
     if text.endswith("]") and position == len(text) - 1:
@@ -193,12 +193,12 @@ class ReceivedCounts:
 
     def __str__(self) -> str:
         text = (
-            f"received {_counted(self.plans, 'plan')}, {_counted(self.events, 'event')}, "
-            f"{_counted(self.openlineage, 'OpenLineage event')}: {self.taken_bytes:,} bytes"
+            f"received {_count(self.plans, 'plan')}, {_count(self.events, 'event')}, "
+            f"{_count(self.openlineage, 'OpenLineage event')}: {self.taken_bytes:,} bytes"
         )
-        text += f"; rejected {_counted(self.refused, 'request')}" if self.refused else ""
+        text += f"; rejected {_count(self.refused, 'request')}" if self.refused else ""
         return text + (f"; could not store {self.not_stored:,}" if self.not_stored else "")
 
 
-def _counted(number: int, what: str) -> str:
+def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"

@@ -26,12 +26,12 @@ KINDS = ("spline", "openlineage")
 _UNFINISHED = ".unfinished"
 
 
-def finished_folder(root: Path, kind: str) -> Path:
+def locate_finished(root: Path, kind: str) -> Path:
     """Return the folder that a source reads."""
     return root / kind
 
 
-def unfinished_folder(root: Path, kind: str) -> Path:
+def locate_unfinished(root: Path, kind: str) -> Path:
     """Return the folder of incomplete files."""
     return root / _UNFINISHED / kind
 
@@ -110,7 +110,7 @@ class Journal:
             os.close(self._handle)
 
     def _begin(self) -> Path:
-        folder = unfinished_folder(self._root, self.kind)
+        folder = locate_unfinished(self._root, self.kind)
         while True:
             path = folder / new_name()
             handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o640)
@@ -145,7 +145,7 @@ def put_in_place(root: Path, kind: str, path: Path, size: int) -> Path | None:
     if not size:
         path.unlink()
         return None
-    folder = finished_folder(root, kind)
+    folder = locate_finished(root, kind)
     target = path.rename(folder / path.name)
     sync_folder(folder)
     return target

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from lineage_merge.infra.progress import ProgressCallback
-from lineage_merge.receiver.journal import KINDS, is_file_of, put_in_place, unfinished_folder
+from lineage_merge.receiver.journal import KINDS, is_file_of, locate_unfinished, put_in_place
 
 _BLOCK = 1 << 20
 
@@ -22,7 +22,7 @@ def recover(root: Path, on_progress: ProgressCallback) -> None:
     Only regular files are opened, and links never followed: the target may belong to another program, whose
     last partial line would be cut off. Raises `OSError`.
     """
-    entries = [(kind, path) for kind in KINDS for path in sorted(unfinished_folder(root, kind).iterdir())]
+    entries = [(kind, path) for kind in KINDS for path in sorted(locate_unfinished(root, kind).iterdir())]
     # Names may contain anything, even line feeds.
     ignored = [
         f"{str(path).encode('unicode_escape').decode()} ({is_a})"

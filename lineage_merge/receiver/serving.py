@@ -17,7 +17,7 @@ from lineage_merge.receiver.app import Receiver, ReceiverSettings, application
 from lineage_merge.receiver.bodies import RequestBodies
 from lineage_merge.receiver.commits import Commits
 from lineage_merge.receiver.documents import ReceivedCounts
-from lineage_merge.receiver.journal import KINDS, Journal, finished_folder, unfinished_folder
+from lineage_merge.receiver.journal import KINDS, Journal, locate_finished, locate_unfinished
 from lineage_merge.receiver.recovery import recover
 from lineage_merge.receiver.uploads import Uploads
 
@@ -40,10 +40,10 @@ def receive(settings: ReceiverSettings, on_progress: ProgressCallback) -> Receiv
 
 def _prepare(root: Path, on_progress: ProgressCallback) -> None:
     """Create the folders, and recover the files of earlier processes. Raises `SourceError`."""
-    folders = [make(root, kind) for kind in KINDS for make in (unfinished_folder, finished_folder)]
+    folders = [make(root, kind) for kind in KINDS for make in (locate_unfinished, locate_finished)]
     # Unfinished files are written below `root` itself.
     for kind in KINDS:
-        unfinished = unfinished_folder(root, kind)
+        unfinished = locate_unfinished(root, kind)
         for folder in (unfinished.parent, unfinished):
             if folder.is_symlink():
                 raise SourceError(f"{folder}: a symbolic link, not a folder of a receiver")

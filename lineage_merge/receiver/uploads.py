@@ -7,7 +7,7 @@ from pathlib import Path
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import write_file
 from lineage_merge.model.errors import SourceError, SourceMissing
-from lineage_merge.receiver.journal import KINDS, finished_folder
+from lineage_merge.receiver.journal import KINDS, locate_finished
 
 _AGAIN_SECONDS = 30.0
 
@@ -45,7 +45,7 @@ class Uploads:
 
     def _move_all(self) -> None:
         for kind in KINDS:
-            for file in sorted(finished_folder(self._root, kind).glob("*.jsonl")):
+            for file in sorted(locate_finished(self._root, kind).glob("*.jsonl")):
                 target = f"{self._prefix}/{kind}/{file.name}"
                 try:
                     write_file(target, file)

@@ -19,12 +19,18 @@ from lineage_merge.review.consequences import (
     everything,
     new_violations,
 )
-from lineage_merge.review.dbt_catalogs import known_columns
+from lineage_merge.review.dbt_catalogs import find_known_columns
 from lineage_merge.review.dbt_changes import NOT_COMPARED, compare
 from lineage_merge.review.dbt_readers import MISSING_COLUMN
 from lineage_merge.review.dbt_targets import with_places_of_base
-from lineage_merge.review.dbt_versions import DbtFile, DbtVersion, ReviewScope, changed_entries, version_of
-from lineage_merge.review.findings import Assessed, Finding, ReviewResult, in_order
+from lineage_merge.review.dbt_versions import (
+    DbtFile,
+    DbtVersion,
+    ReviewScope,
+    find_changed_entries,
+    version_of,
+)
+from lineage_merge.review.findings import Assessed, Finding, ReviewResult, sort_findings
 from lineage_merge.review.graph_change import graph_change
 
 _MAX_SHOWN = 3
@@ -43,11 +49,11 @@ def review_dbt(
     """
     settings = settings or PolicySettings()
     after, of_targets = with_places_of_base(before, after)
-    entries = changed_entries(before.manifest, after.manifest)
+    entries = find_changed_entries(before.manifest, after.manifest)
     only = entries.relevant
     if graph is None and settings.policies:
         only = {*before.manifest.nodes, *after.manifest.nodes}
-    known = known_columns(before, after)
+    known = find_known_columns(before, after)
     versions = version_of(before, scope, only, known[0]), version_of(after, scope, only, known[1])
     findings, unknown = compare(*versions)
     problems = [
@@ -77,7 +83,7 @@ def review_dbt(
     assessed = _assess(findings, *versions, entries.changed, own, unmerged, lookup, settings)
     old, new = (everything(version.graph, None) for version in versions)
     change = graph_change(graph, old, new, lookup.id_of)
-    return ReviewResult(in_order(assessed), tuple(notes), incomparable, change)
+    return ReviewResult(sort_findings(assessed), tuple(notes), incomparable, change)
 
 
 def _notes_on_manifests(before: DbtFile, after: DbtFile) -> Iterator[str]:
@@ -110,7 +116,7 @@ def _assess(
     # Of code that is not read, it is unknown whether it is adapted.
     unread = {unique_id for unique_id, lineage in after.columns.items() if lineage.is_unread}
     rewritten = {unique_id for unique_id in changed - unread if not _has_equal_code(unique_id, before, after)}
-    adapted = _replaced(elements, before, after, rewritten, id_of, with_new_columns=False)
+    adapted = _replace(elements, before, after, rewritten, id_of, with_new_columns=False)
     removed: set[str] = set()
     broken: set[str] = set()
     for finding in sorted(findings, key=lambda finding: finding.kind == MISSING_COLUMN):
@@ -127,8 +133,8 @@ def _assess(
     # Another entry may build a relation that one no longer builds.
     removed -= {id_of(after.datasets[key]) for key in after.built if key in after.datasets}
     if settings.policies:
-        original = _replaced(elements, before, before, changed, id_of)
-        after_change = _replaced(elements, before, after, changed, id_of, without=removed)
+        original = _replace(elements, before, before, changed, id_of)
+        after_change = _replace(elements, before, after, changed, id_of, without=removed)
         yield from new_violations(original, after_change, settings, environment)
 
 
@@ -184,7 +190,7 @@ def _element_id(finding: Finding, before: DbtVersion, id_of: Callable[[str], str
 # ---- the merged graph with one version of the project
 
 
-def _replaced(
+def _replace(
     elements: tuple[list[Vertex], list[Edge]],
     before: DbtVersion,
     version: DbtVersion,
@@ -215,7 +221,7 @@ def _replaced(
     for vertex in new_vertices:
         identifier = id_of(vertex.id)
         if not _is_without(identifier, without):
-            vertices[identifier] = _updated(
+            vertices[identifier] = _update(
                 vertices.get(identifier), known.get(identifier), vertex, identifier
             )
     for edge in new_edges:
@@ -246,7 +252,7 @@ def _is_without(identifier: str, without: Set[str]) -> bool:
     return identifier in without or dataset_of(identifier) in without
 
 
-def _updated(stored: Vertex | None, was: Vertex | None, now: Vertex, identifier: str) -> Vertex:
+def _update(stored: Vertex | None, was: Vertex | None, now: Vertex, identifier: str) -> Vertex:
     """Return a vertex of the graph with the properties that the change changes."""
     if stored is None:
         return Vertex(identifier, now.label, now.properties)

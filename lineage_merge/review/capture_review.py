@@ -29,7 +29,7 @@ from lineage_merge.review.consequences import (
     everything,
     new_violations,
 )
-from lineage_merge.review.findings import Finding, ReviewResult, Severity, Subject, in_order
+from lineage_merge.review.findings import Finding, ReviewResult, Severity, Subject, sort_findings
 from lineage_merge.review.graph_change import graph_change
 from lineage_merge.review.query_sources import without_qualifiers
 from lineage_merge.sources.dbt.columns import Column
@@ -80,11 +80,11 @@ def review_capture(
     """Return the findings of a changed job. Without a base, the graph's own state of the job is the base."""
     known: LineageGraph = graph or InMemory((), ())
     lookup = GraphLookup(known, environment)
-    after = _of_document(head, environment, lookup.id_of)
+    after = _read_document(head, environment, lookup.id_of)
     if base is None:
-        before = _of_graph(lookup, head, after.written, dag)
+        before = _read_graph(lookup, head, after.written, dag)
     else:
-        before = _of_document(base, environment, lookup.id_of)
+        before = _read_document(base, environment, lookup.id_of)
     findings, notes = _compare_jobs(before, after)
     if graph is None:
         notes.append("no graph: what depends on the job is not known. Fix: set --folder or --config")
@@ -103,13 +103,13 @@ def review_capture(
         assessed += new_violations(InMemory(vertices, edges), changed, settings, environment)
     shown = known if graph else InMemory(before.vertices, before.edges)
     change = graph_change(shown, (before.vertices, before.edges), (after.vertices, after.edges))
-    return ReviewResult(in_order(assessed), tuple(dict.fromkeys((*notes, *after.notes))), change=change)
+    return ReviewResult(sort_findings(assessed), tuple(dict.fromkeys((*notes, *after.notes))), change=change)
 
 
 # ---- versions of a job
 
 
-def _of_document(document: CaptureDocument, environment: str, id_of: Callable[[str], str]) -> JobVersion:
+def _read_document(document: CaptureDocument, environment: str, id_of: Callable[[str], str]) -> JobVersion:
     """Return the job of a document, in an environment of the graph: notebooks capture in their own one."""
 
     def graph_id(identifier: str) -> str:
@@ -132,11 +132,11 @@ def _of_document(document: CaptureDocument, environment: str, id_of: Callable[[s
         if edge.label in (*_OF_JOB, "has_column")
     )
     own = [edge for edge in edges if edge.label in _OF_JOB]
-    written = dict(_written(vertices, [edge for edge in edges if edge.label == "has_column"], own))
+    written = dict(_list_written(vertices, [edge for edge in edges if edge.label == "has_column"], own))
     return JobVersion(document.job_name, written, document.clauses, vertices, edges, tuple(document.notes))
 
 
-def _of_graph(
+def _read_graph(
     lookup: GraphLookup, job: CaptureDocument, targets: Iterable[str], dag: str | None
 ) -> JobVersion:
     """Return what the graph has of a job's writes to datasets."""
@@ -154,14 +154,14 @@ def _of_graph(
     others -= {edge.to_id for edge in own}
     held = [column for column in columns if column.id not in others]
     vertices = (*graph.vertices(datasets), *held)
-    return JobVersion(job.job_name, dict(_written(held, owned, own)), None, vertices, (*owned, *own))
+    return JobVersion(job.job_name, dict(_list_written(held, owned, own)), None, vertices, (*owned, *own))
 
 
 def _is_of_job(edge: Edge, job: CaptureDocument) -> bool:
     return edge.job == job.job_name and edge.properties.get("job_type") == job.job_type
 
 
-def _written(
+def _list_written(
     vertices: Iterable[Vertex], owned: Iterable[Edge], own: Sequence[Edge]
 ) -> Iterator[tuple[str, WrittenDataset]]:
     columns = {vertex.id: vertex for vertex in vertices if vertex.label == COLUMN}
@@ -212,7 +212,7 @@ def _influences(edges: Iterable[Edge]) -> Mapping[str, Set[str]]:
 
 def _compare_jobs(before: JobVersion, after: JobVersion) -> tuple[list[Finding], list[str]]:
     """Return the differences of a job's writes, and notes on what could not be compared. Pure."""
-    moved = _moved(before, after)
+    moved = _find_moved(before, after)
     findings = list(_outputs(before, after, moved))
     notes: list[str] = []
     if not before.written:
@@ -233,7 +233,7 @@ def _compare_jobs(before: JobVersion, after: JobVersion) -> tuple[list[Finding],
         findings += _inputs_and_modes(subject, old, new)
         if before.clauses is None:
             # The graph has the columns of conditions, not their texts.
-            influences = comparison.altered_influences(old.influences, new.influences)
+            influences = comparison.find_altered_influences(old.influences, new.influences)
             findings += (subject.clause(*altered) for altered in influences)
         else:
             changed = comparison.difference(_query(before.clauses), _query(after.clauses or ()))
@@ -267,7 +267,7 @@ def _outputs(before: JobVersion, after: JobVersion, moved: Mapping[str, str]) ->
         yield subject.finding("output added", f"is written by {job}", Severity.INFO, after=subject.title)
 
 
-def _moved(before: JobVersion, after: JobVersion) -> dict[str, str]:
+def _find_moved(before: JobVersion, after: JobVersion) -> dict[str, str]:
     """Return new by old id of a dataset that seems to be written elsewhere, if there is only one.
 
     That is a guess: the columns or the inputs are equal.

@@ -180,10 +180,10 @@ def _clauses_of(select: exp.Select, sources: QuerySources) -> Iterator[QueryClau
         equal = [f"{column.name.lower()} = {column.name.lower()}" for column in using]
         parts += [QueryClause(JOIN, text, ("", ""), shown=text) for text in equal]
         start = f"{kind or 'inner'} join {sources.name_below(join.this)}{' on ' if parts else ''}"
-        yield _joined(JOIN, start, " and ", parts)
+        yield _join(JOIN, start, " and ", parts)
     if group := select.args.get("group"):
-        keys = [_clause(GROUPING, key, sources) for key in _grouped(select, group)]
-        yield _joined(GROUPING, "group by ", ", ", keys)
+        keys = [_clause(GROUPING, key, sources) for key in _list_groups(select, group)]
+        yield _join(GROUPING, "group by ", ", ", keys)
     if select.args.get("distinct"):
         yield QueryClause(GROUPING, "distinct")
 
@@ -194,7 +194,7 @@ def _clause(kind: str, node: exp.Expr, sources: QuerySources, column: str = "") 
     return QueryClause(kind, without_qualifiers(text), sources.of_columns(node), column, shown)
 
 
-def _joined(kind: str, start: str, separator: str, parts: Iterable[QueryClause]) -> QueryClause:
+def _join(kind: str, start: str, separator: str, parts: Iterable[QueryClause]) -> QueryClause:
     """Return one clause of several, in the order of their texts."""
     ordered = sorted(parts)
     text = start + separator.join(part.text for part in ordered)
@@ -202,7 +202,7 @@ def _joined(kind: str, start: str, separator: str, parts: Iterable[QueryClause])
     return QueryClause(kind, text, tuple(source for part in ordered for source in part.sources), shown=shown)
 
 
-def _grouped(select: exp.Select, group: exp.Expr) -> Iterator[exp.Expr]:
+def _list_groups(select: exp.Select, group: exp.Expr) -> Iterator[exp.Expr]:
     for argument, value in group.args.items():
         for key in value if isinstance(value, list) else [value]:
             if isinstance(key, exp.Literal) and key.is_int and argument == "expressions":

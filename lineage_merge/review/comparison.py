@@ -43,27 +43,27 @@ def difference(before: ComparableQuery, after: ComparableQuery) -> ClauseDiffere
     Clauses with equal texts whose columns have other sources are shown with their aliases.
     """
     differing: ClauseDifference = {}
-    removed, added = _unmatched(before, after, before.clauses, after.clauses)
+    removed, added = _find_unmatched(before, after, before.clauses, after.clauses)
     texts = [{(clause.kind, clause.text) for clause in side} for side in (removed, added)]
     for at, side in enumerate((removed, added)):
         for clause in sorted({*side}):
             is_alike = (clause.kind, clause.text) in texts[0] & texts[1]
-            text = _shown(clause, removed, added) if is_alike else clause.text
+            text = _show(clause, removed, added) if is_alike else clause.text
             differing.setdefault(clause.kind, ([], []))[at].append(text)
     return differing
 
 
-def altered_expressions(
+def find_altered_expressions(
     before: ComparableQuery, after: ComparableQuery
 ) -> list[tuple[QueryClause, str, str]]:
     """Return expressions with equal texts whose columns have other sources, as they were and are."""
-    removed, added = _unmatched(before, after, before.expressions, after.expressions)
+    removed, added = _find_unmatched(before, after, before.expressions, after.expressions)
     altered = []
     for old in removed:
         new = next((clause for clause in added if _key(clause) == _key(old)), None)
         if new is not None:
             added.remove(new)
-            altered.append((old, _shown(old, [old], [new]), _shown(new, [old], [new])))
+            altered.append((old, _show(old, [old], [new]), _show(new, [old], [new])))
     return altered
 
 
@@ -87,7 +87,7 @@ def find_moved_clauses(before: ComparableQuery, after: ComparableQuery) -> Claus
     return differing
 
 
-def altered_influences(
+def find_altered_influences(
     before: Mapping[str, Set[str]], after: Mapping[str, Set[str]], reported: Container[str] = ()
 ) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield the kinds of clauses that use other columns, with the removed and added columns.
@@ -104,7 +104,7 @@ def _key(clause: QueryClause) -> tuple[str, str, str]:
     return clause.kind, clause.text, clause.column
 
 
-def _unmatched(
+def _find_unmatched(
     before: ComparableQuery,
     after: ComparableQuery,
     old: Counter[QueryClause],
@@ -135,7 +135,7 @@ def _unmatched(
     return removed, sorted(chain.from_iterable(candidates.values()))
 
 
-def _shown(clause: QueryClause, removed: Iterable[QueryClause], added: Iterable[QueryClause]) -> str:
+def _show(clause: QueryClause, removed: Iterable[QueryClause], added: Iterable[QueryClause]) -> str:
     """Return the text of a clause with its aliases; with its sources if other clauses are written alike."""
     before, after = (
         {other.shown for other in side if other.kind == clause.kind} for side in (removed, added)
@@ -224,7 +224,7 @@ def compare_columns(subject: Subject, old: Columns, new: Columns) -> Iterator[Fi
                 name = new.named[key].name
                 yield subject.finding("column added", "is new", Severity.INFO, column=name, after=name)
     for key in sorted(old.named.keys() & new.named.keys()):
-        yield from _altered(subject, key, old, new)
+        yield from _compare_altered(subject, key, old, new)
 
 
 def _have_equal_place(key: str, other: str, old: Columns, new: Columns) -> bool:
@@ -250,7 +250,7 @@ def _renames(removed: Sequence[str], added: Sequence[str], old: Columns, new: Co
     return renames
 
 
-def _altered(subject: Subject, key: str, old: Columns, new: Columns) -> Iterator[Finding]:
+def _compare_altered(subject: Subject, key: str, old: Columns, new: Columns) -> Iterator[Finding]:
     name = old.named[key].name
     types = (old.named[key].data_type, new.named[key].data_type)
     before, after = old.expression(key), new.expression(key)

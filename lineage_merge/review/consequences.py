@@ -22,7 +22,7 @@ from lineage_merge.questions.layers import Layer
 from lineage_merge.questions.policies import check_policies
 from lineage_merge.questions.policies.violations import Violation
 from lineage_merge.questions.traversal.column_walk import with_derived
-from lineage_merge.questions.traversal.dependents import affected_tests, dependents
+from lineage_merge.questions.traversal.dependents import dependents, find_affected_tests
 from lineage_merge.questions.traversal.effects import Effect
 from lineage_merge.questions.traversal.impact import job_of
 from lineage_merge.questions.traversal.usage import QUERY_LOG, query_log_of, usages
@@ -136,7 +136,7 @@ def consequences(
     own = dataset_of(changed.id) if changed.label == COLUMN else changed.id
     elements = tuple(element for element in affected.elements if dataset_of(element.vertex.id) != own)
     affected = replace(affected, elements=elements)
-    tests = affected_tests(graph, affected)
+    tests = find_affected_tests(graph, affected)
     effects = {*(element.effect for element in elements), *(test.effect for test in tests)}
     if is_adapted and finding.change and Effect.BREAKS in effects:
         finding = replace(finding, severity=Severity.BREAKING)

@@ -13,7 +13,7 @@ from lineage_merge.sources.dbt.catalog import CatalogColumn, CatalogFile
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 
 
-def known_columns(before: DbtFile, after: DbtFile) -> tuple[KnownColumns, KnownColumns]:
+def find_known_columns(before: DbtFile, after: DbtFile) -> tuple[KnownColumns, KnownColumns]:
     """Return the columns of both versions that catalogs give.
 
     Entries with equal code that read nothing else than before have those of the newest catalog in both.
@@ -32,10 +32,10 @@ def known_columns(before: DbtFile, after: DbtFile) -> tuple[KnownColumns, KnownC
     own_of_head = [
         file for file in (after.catalog, before.catalog) if file is not None and _is_of(file, after.manifest)
     ]
-    return _with_own(common, own_of_base, concerned), _with_own(common, own_of_head, concerned)
+    return _add_own(common, own_of_base, concerned), _add_own(common, own_of_head, concerned)
 
 
-def _with_own(
+def _add_own(
     common: dict[str, tuple[CatalogColumn, ...]], own: list[CatalogFile], concerned: Set[str]
 ) -> KnownColumns:
     tables = dict(common)

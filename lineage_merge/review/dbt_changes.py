@@ -14,9 +14,9 @@ from lineage_merge.review.dbt_queries import (
     file_of,
     is_relation,
     query_findings,
+    report_unparsed,
     short,
     subject_of,
-    unparsed_finding,
 )
 from lineage_merge.review.dbt_readers import missing_columns
 from lineage_merge.review.dbt_versions import DbtVersion, readers_of
@@ -32,8 +32,8 @@ _MAX_NOTES = 5
 
 def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[str]]:
     """Return the findings of a change, and notes on what could not be compared."""
-    renamed = _renamed_entries(before, after)
-    findings = list(_removed_and_added(before, after, renamed))
+    renamed = _find_renamed(before, after)
+    findings = list(_report_removed_and_added(before, after, renamed))
     notes: list[str] = []
     queries = DbtQueries(before.manifest, after.manifest, renamed)
     # New by old names of dropped ("") and renamed columns of an entry.
@@ -68,7 +68,7 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
         if is_alike and is_same_file and old.code.sql == new.code.sql:
             continue
         if not all(entry.query.is_parsed for entry in entries):
-            findings += [unparsed_finding(*entries)] if texts[0] != texts[1] else []
+            findings += [report_unparsed(*entries)] if texts[0] != texts[1] else []
             continue
         known = entries[0].columns(), entries[1].columns()
         of_columns = list(compare_columns(subject_of(*entries), *known))
@@ -134,7 +134,7 @@ def _notes_on_entries(changed: Sequence[tuple[str, str]]) -> Iterator[str]:
 # ---- entries
 
 
-def _renamed_entries(before: DbtVersion, after: DbtVersion) -> dict[str, str]:
+def _find_renamed(before: DbtVersion, after: DbtVersion) -> dict[str, str]:
     """Return new by old unique id of models and sources that are, or seem to be, renamed.
 
     The relation is the same. Otherwise, a model: the new one has the same SQL; a source: the same models read
@@ -186,14 +186,14 @@ def _subject(version: DbtVersion, node: Node, reported: Node, dataset: str = "")
     return Subject(title, reported.unique_id, dataset, file_of(reported))
 
 
-def _removed_and_added(
+def _report_removed_and_added(
     before: DbtVersion, after: DbtVersion, renamed: Mapping[str, str]
 ) -> Iterator[Finding]:
     old, new = before.manifest.nodes, after.manifest.nodes
     for unique_id in sorted(old.keys() - new.keys()):
         node = old[unique_id]
         if other := new.get(renamed.get(unique_id, "")):
-            yield _renamed(before, after, node, other)
+            yield _report_renamed(before, after, node, other)
         elif node.kind in BUILT and not node.folded:
             subject = _subject(before, node, node, before.dataset(node))
             message = "is disabled" if after.manifest.left_out.get(unique_id) else "is no longer built"
@@ -208,7 +208,7 @@ def _removed_and_added(
         yield subject.finding(f"{_kind(node)} added", "is new", Severity.INFO, after=subject.title)
 
 
-def _renamed(before: DbtVersion, after: DbtVersion, old: Node, new: Node) -> Finding:
+def _report_renamed(before: DbtVersion, after: DbtVersion, old: Node, new: Node) -> Finding:
     was, now = before.dataset(old), after.dataset(new)
     if was and was == now:
         kind = "" if old.kind == new.kind else f"the {new.kind} "

@@ -130,7 +130,7 @@ def reduce_documents(base: _Json, head: _Json) -> None:
     """Remove entries from two parsed manifests that a comparison needs of neither."""
     if not _can_reduce(base, head):
         return
-    needed = _needed(base, head)
+    needed = _find_needed(base, head)
     for document in (base, head):
         for section in (*SECTIONS, *MAPS):
             if entries := as_mapping(document.get(section)):
@@ -146,7 +146,7 @@ def _can_reduce(base: _Json, head: _Json) -> bool:
     return has_names and is_same and base.get("groups") == head.get("groups")
 
 
-def _needed(base: _Json, head: _Json) -> set[str]:
+def _find_needed(base: _Json, head: _Json) -> set[str]:
     """Return the ids of changed entries, their descendants, what those read, and tests of all of these."""
     documents = base, head
     old, new = (
@@ -154,7 +154,7 @@ def _needed(base: _Json, head: _Json) -> set[str]:
         for document in documents
     )
     changed = {identifier for identifier in {*old, *new} if old.get(identifier) != new.get(identifier)}
-    links = {*_stated(old), *_mapped(base), *_stated(new), *_mapped(head)}
+    links = {*_list_stated(old), *_list_mapped(base), *_list_stated(new), *_list_mapped(head)}
     tests = gather((child, parent) for child, parent in links if child.startswith("test."))
     parents = gather((child, parent) for child, parent in links if child not in tests)
     children = gather((parent, child) for child, parent in links if child not in tests)
@@ -162,20 +162,20 @@ def _needed(base: _Json, head: _Json) -> set[str]:
     changed |= {parent for identifier in changed for parent in tests.get(identifier, ())}
     units = [as_mapping(document.get(_UNIT_TESTS)) for document in documents]
     if units[0] != units[1]:
-        changed |= {parent for unit in units for _, parent in _stated(unit)}
+        changed |= {parent for unit in units for _, parent in _list_stated(unit)}
     needed = reachable(reachable(changed, children), parents)
     own_tests = {test for test, checked in tests.items() if not needed.isdisjoint(checked)}
     return needed | own_tests | {parent for test in own_tests for parent in tests[test]}
 
 
-def _stated(entries: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _list_stated(entries: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield entries with what they depend on."""
     for unique_id, entry in entries.items():
         parents = as_list(as_mapping(as_mapping(entry).get("depends_on")).get("nodes"))
         yield from ((unique_id, parent) for parent in parents if isinstance(parent, str))
 
 
-def _mapped(document: _Json) -> Iterator[tuple[str, str]]:
+def _list_mapped(document: _Json) -> Iterator[tuple[str, str]]:
     for name in MAPS:
         for unique_id, others in as_mapping(document.get(name)).items():
             for other in as_list(others):

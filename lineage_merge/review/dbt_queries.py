@@ -122,7 +122,7 @@ def subject_of(old: DbtEntry, new: DbtEntry) -> Subject:
     return Subject(title, new.node.unique_id, dataset, file_of(new.node))
 
 
-def unparsed_finding(old: DbtEntry, new: DbtEntry) -> Finding:
+def report_unparsed(old: DbtEntry, new: DbtEntry) -> Finding:
     """Return the difference of texts that are not SQL, or that cannot be parsed."""
     code = new.node.code
     why = (
@@ -140,7 +140,7 @@ def query_findings(old: DbtEntry, new: DbtEntry, of_columns: Sequence[Finding]) 
     findings = [subject.clause(kind, *texts) for kind, texts in changed.items()]
     # Clauses with equal texts that use columns of other relations.
     used = old.columns_of_clauses(), new.columns_of_clauses()
-    findings += (subject.clause(*altered) for altered in comparison.altered_influences(*used, changed))
+    findings += (subject.clause(*altered) for altered in comparison.find_altered_influences(*used, changed))
     findings += _expressions(subject, old, new, {finding.column.lower() for finding in of_columns})
     if not findings and not of_columns:
         moved = comparison.find_moved_clauses(old.query, new.query)
@@ -156,7 +156,7 @@ def _expressions(subject: Subject, old: DbtEntry, new: DbtEntry, reported: Set[s
     known = [
         {fold(column.name) for column in entry.version.lineage(entry.node).columns} for entry in (old, new)
     ]
-    for expression, before, after in comparison.altered_expressions(old.query, new.query):
+    for expression, before, after in comparison.find_altered_expressions(old.query, new.query):
         column = fold(expression.column)
         if column in known[0] & known[1]:
             if column not in reported:

@@ -43,7 +43,7 @@ def with_places_of_base(base: DbtFile, head: DbtFile) -> tuple[DbtFile, list[str
         " if it were of the target of the base."
         " Fix: compile both for one target, such as dbt compile --target prod"
     )
-    return replace(head, manifest=_renamed(base.manifest, head.manifest, places)), [note]
+    return replace(head, manifest=_rename(base.manifest, head.manifest, places)), [note]
 
 
 def _places(
@@ -65,7 +65,7 @@ def _places(
     return places if is_target else {}
 
 
-def _renamed(base: Manifest, head: Manifest, places: Mapping[SchemaPlace, SchemaPlace]) -> Manifest:
+def _rename(base: Manifest, head: Manifest, places: Mapping[SchemaPlace, SchemaPlace]) -> Manifest:
     nodes = {key: _at_base(base.nodes.get(key), node, places) for key, node in head.nodes.items()}
     prefixes = _prefixes(base, head)
     relations = {

@@ -114,7 +114,7 @@ class ChangedEntries:
     relevant: Set[str]
 
 
-def changed_entries(before: Manifest, after: Manifest) -> ChangedEntries:
+def find_changed_entries(before: Manifest, after: Manifest) -> ChangedEntries:
     """Return the entries that a change concerns."""
     changed = {
         unique_id

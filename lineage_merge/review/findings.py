@@ -205,7 +205,7 @@ class ReviewResult:
         return ", ".join(counts) or "no findings"
 
 
-def in_order(findings: Iterable[Assessed]) -> tuple[Assessed, ...]:
+def sort_findings(findings: Iterable[Assessed]) -> tuple[Assessed, ...]:
     """Return findings by severity, then by name."""
 
     def place(assessed: Assessed) -> tuple[int, str, str, str]:

@@ -134,7 +134,7 @@ class QuerySources:
         for part in node.dfs():
             if isinstance(part, exp.Column):
                 places[id(part)] = len(sources)
-                sources.append(self._of_column(part))
+                sources.append(self._find_source(part))
             elif isinstance(part, _SYMMETRIC):
                 sides = part.this, part.expression
                 is_columns = all(isinstance(side, exp.Column) for side in sides)
@@ -191,7 +191,7 @@ class QuerySources:
                 of_join = scope.get(_alias(join.this), "")
                 yield from self._places(join.this, SelectPlace((*place.path, of_join), place.name), seen)
 
-    def _of_column(self, column: exp.Column) -> str:
+    def _find_source(self, column: exp.Column) -> str:
         alias = column.table.lower()
         if not alias:
             return ""
@@ -240,12 +240,12 @@ def without_qualifiers(text: str) -> str:
 def plain(text: str, *, is_qualified: bool) -> str:
     """Return an expression without quotes of names, in lower case; `is_qualified`: with names of tables."""
 
-    def cleaned(outside: str) -> str:
+    def clean(outside: str) -> str:
         outside = _QUOTED.sub(r"\1", outside)
         return (outside if is_qualified else _QUALIFIER.sub("", outside)).lower()
 
     parts = re.split(r"('(?:[^']|'')*')", text)
-    return "".join(part if number % 2 else cleaned(part) for number, part in enumerate(parts))
+    return "".join(part if number % 2 else clean(part) for number, part in enumerate(parts))
 
 
 def text_of(node: exp.Expr, dialect: Dialect) -> str:

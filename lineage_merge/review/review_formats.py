@@ -164,7 +164,7 @@ def _table(result: ReviewResult) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- | --- |"
     used = shown = 0
     for assessed in result.findings[:_MAX_ROWS]:
-        row = f"| {' | '.join(map(_in_table, _cells(assessed)))} |"
+        row = f"| {' | '.join(map(_escape_cell, _cells(assessed)))} |"
         used += len(row)
         if used > _MAX_TABLE:
             break
@@ -207,7 +207,7 @@ def _kind(finding: Finding) -> str:
 _SELF_EXPLANATORY = frozenset({"column dropped", "column added"})
 
 
-def _in_table(text: str) -> str:
+def _escape_cell(text: str) -> str:
     # A backslash before a pipe would undo its escape: GitHub looks for the ends of cells first.
     return re.sub(r"\\+(?=\|)", r"\g<0> ", text).replace("|", "\\|")
 
@@ -234,7 +234,7 @@ def code(text: str) -> str:
 # ---- diagram
 
 
-def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
+def select_affected(result: ReviewResult) -> tuple[Subgraph, int]:
     """Return the datasets and exposures that changes affect, and how many of them are omitted."""
     nearest: dict[str, tuple[int, Vertex]] = {}
     pairs: set[tuple[str, str]] = set()
@@ -259,7 +259,7 @@ def affected_part(result: ReviewResult) -> tuple[Subgraph, int]:
 
 
 def _diagram(result: ReviewResult) -> str:
-    part, omitted = affected_part(result)
+    part, omitted = select_affected(result)
     while len(part.edges) > _MAX_EDGES:
         nearest = list(part.vertices.values())[: len(part.vertices) * 3 // 4]
         omitted += len(part.vertices) - len(nearest)
@@ -290,14 +290,14 @@ def _styles(result: ReviewResult, part: Subgraph) -> Iterator[str]:
 
 def _details(result: ReviewResult) -> Iterator[str]:
     for assessed in result.findings:
-        finding, lines = assessed.finding, "\n".join(_of_finding(assessed))
+        finding, lines = assessed.finding, "\n".join(_write_finding(assessed))
         is_addition = finding.severity is Severity.INFO and not assessed.affected
         if lines and not is_addition:
             title = escape(_one_line(f"{finding.title}: {finding.kind}"), quote=False)[:_MAX_TEXT]
             yield f"<details><summary><code>{title}</code></summary>\n\n{lines}\n\n</details>"
 
 
-def _of_finding(assessed: Assessed) -> Iterator[str]:
+def _write_finding(assessed: Assessed) -> Iterator[str]:
     finding, affected = assessed.finding, assessed.affected
     if finding.file_path:
         yield f"- file: {code(finding.file_path)}"

@@ -76,16 +76,16 @@ def _edge_findings(change: SqlChange) -> Iterator[Finding]:
     own_old = _edges(before, folders.jobs(change.old_files))
     own_new = _edges(after, folders.jobs(change.new_files))
     for key in sorted(own_new.keys() - old.keys()):
-        yield _of_edge(key, INPUT_ADDED, f"is computed from {_source(key)}", severity=Severity.INFO)
+        yield _report_edge(key, INPUT_ADDED, f"is computed from {_source(key)}", severity=Severity.INFO)
     for key in sorted(own_old.keys() - new.keys()):
-        yield _of_edge(key, INPUT_REMOVED, f"is no longer computed from {_source(key)}")
+        yield _report_edge(key, INPUT_REMOVED, f"is no longer computed from {_source(key)}")
     for key in sorted(own_old.keys() & own_new.keys()):
         was, now = own_old[key], own_new[key]
         if was != now:
-            yield _of_edge(key, EXPRESSION_CHANGED, f"was {was}, is {now}", before=was, after=now)
+            yield _report_edge(key, EXPRESSION_CHANGED, f"was {was}, is {now}", before=was, after=now)
 
 
-def _of_edge(edge: EdgeKey, kind: str, message: str, **fields: Any) -> Finding:
+def _report_edge(edge: EdgeKey, kind: str, message: str, **fields: Any) -> Finding:
     is_column = edge.label == "feeds_column"
     dataset = dataset_of(edge.target) if is_column else edge.target
     column = dot_path(column_of(edge.target)) if is_column else ""
@@ -121,7 +121,7 @@ def _datasets_of(version: SqlVersion) -> set[str]:
     return created | (written - dropped)
 
 
-def _known(version: SqlVersion) -> dict[str, dict[str, tuple[str, str]]]:
+def _list_known(version: SqlVersion) -> dict[str, dict[str, tuple[str, str]]]:
     """Return columns (name and type, by lowercase name) of datasets whose columns are all known."""
     known: dict[str, dict[str, tuple[str, str]]] = {}
     for folder in version.folders:
@@ -143,7 +143,7 @@ def _known(version: SqlVersion) -> dict[str, dict[str, tuple[str, str]]]:
 
 
 def _column_findings(before: SqlVersion, after: SqlVersion) -> Iterator[Finding]:
-    old, new = _known(before), _known(after)
+    old, new = _list_known(before), _list_known(after)
     for dataset in sorted(old.keys() & new.keys()):
         subject = _subject(dataset)
         for name in sorted(name for key, (name, _) in old[dataset].items() if key not in new[dataset]):
@@ -168,7 +168,7 @@ def _clause_findings(change: SqlChange) -> Iterator[Finding]:
     for dataset in sorted(old.keys() & new.keys()):
         subject, queries = _subject(dataset), (old[dataset], new[dataset])
         changed = comparison.difference(*queries)
-        expressions = comparison.altered_expressions(*queries)
+        expressions = comparison.find_altered_expressions(*queries)
         if not changed and not expressions:
             changed = comparison.find_moved_clauses(*queries)
         for kind, (removed, added) in changed.items():
@@ -207,7 +207,7 @@ def _failing_references(change: SqlChange) -> Iterator[Finding]:
         earlier = known.get(change.renamed.get(key, key), set())
         for note in file.notes:
             if note.message not in earlier and note.message.startswith(fails):
-                yield _in_file(change.folders.path_of(key), note.line, note.message)
+                yield _report_in_file(change.folders.path_of(key), note.line, note.message)
 
 
 def _failing_readers(removed: Iterable[str], change: SqlChange) -> Iterator[Finding]:
@@ -218,7 +218,7 @@ def _failing_readers(removed: Iterable[str], change: SqlChange) -> Iterator[Find
                 dataset = change.before.canonical(source)
                 if dataset in unavailable and change.after.canonical(source) not in available:
                     why = f"reads {title_of_id(dataset)}, which is no longer created"
-                    yield _in_file(change.folders.path_of(key), write.line, why)
+                    yield _report_in_file(change.folders.path_of(key), write.line, why)
 
 
 def _files(version: SqlVersion) -> Iterator[tuple[FileKey, FileLineage]]:
@@ -226,5 +226,5 @@ def _files(version: SqlVersion) -> Iterator[tuple[FileKey, FileLineage]]:
         yield from (((at, file.name), file) for file in folder.files)
 
 
-def _in_file(path: str, line: int, why: str) -> Finding:
+def _report_in_file(path: str, line: int, why: str) -> Finding:
     return reader_breaks(f"{path}, line {line}", why, path)

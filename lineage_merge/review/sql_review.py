@@ -10,7 +10,7 @@ from lineage_merge.model.elements import dataset_of, is_field
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.review import git
 from lineage_merge.review.consequences import GraphLookup, consequences, everything
-from lineage_merge.review.findings import Assessed, Finding, ReviewResult, Severity, in_order
+from lineage_merge.review.findings import Assessed, Finding, ReviewResult, Severity, sort_findings
 from lineage_merge.review.graph_change import GraphChange, graph_change
 from lineage_merge.review.sql_changes import (
     COLUMN_DROPPED,
@@ -46,7 +46,7 @@ class SqlReview:
     @property
     def result(self) -> ReviewResult:
         """Return the findings in the form of other reviews."""
-        return ReviewResult(in_order(self.assessed), change=self.change)
+        return ReviewResult(sort_findings(self.assessed), change=self.change)
 
     @property
     def assumed_inserts(self) -> list[str]:
@@ -87,7 +87,7 @@ def review_files(folders: SqlFolders, graph: LineageGraph | None = None) -> SqlR
     """
     folders = folders.with_insert_names(assumed=True)
     texts = SqlTexts(folders)
-    shown, _ = _with_known_columns(folders, texts, graph)
+    shown, _ = _add_known_columns(folders, texts, graph)
     return SqlReview(shown, _paths(texts.now, folders), tuple(_invalid_statements(shown)))
 
 
@@ -102,7 +102,7 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
     texts = SqlTexts(folders)
     earlier = texts.before(since)
     old, new = set(earlier.changed), set(earlier.changing)
-    now, known = _with_known_columns(folders, texts, graph)
+    now, known = _add_known_columns(folders, texts, graph)
     before = texts.version(earlier.files, known)
     old_files = {path: key for key, path in earlier.changed.items()}
     old_paths = {file.after: file.before for file in since.changed}
@@ -116,7 +116,7 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
     lookup = GraphLookup(before.graph if graph is None else graph, folders.names.environment)
     if graph is not None:
         own_jobs = folders.jobs((*old, *new, *earlier.files, *texts.now))
-        assessed = list(_with_readers(assessed, lookup, own_jobs))
+        assessed = list(_add_readers(assessed, lookup, own_jobs))
     shown = texts.version(texts.now, known, new)
     unique = {(item.finding, item.readers): item for item in assessed}
     return SqlReview(
@@ -131,7 +131,7 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
     )
 
 
-def _with_known_columns(
+def _add_known_columns(
     folders: SqlFolders, texts: SqlTexts, graph: LineageGraph | None
 ) -> tuple[SqlVersion, Shapes]:
     """Return the current version, and columns of the graph for datasets that the files do not define.
@@ -168,9 +168,7 @@ def _invalid_statements(shown: SqlVersion) -> Iterator[Assessed]:
             yield Assessed(Finding(INVALID_STATEMENT, file, file, problem.message, severity, file_path=file))
 
 
-def _with_readers(
-    assessed: Iterable[Assessed], lookup: GraphLookup, own_jobs: Set[str]
-) -> Iterator[Assessed]:
+def _add_readers(assessed: Iterable[Assessed], lookup: GraphLookup, own_jobs: Set[str]) -> Iterator[Assessed]:
     """Yield findings with their consequences in the graph, and a finding per reader of a dropped element.
 
     `own_jobs`: those of the files, which are reviewed themselves.

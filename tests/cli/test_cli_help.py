@@ -83,7 +83,7 @@ def test_the_main_help_lists_examples_and_commands() -> None:
 
 
 def test_each_command_is_under_one_heading() -> None:
-    listed = [name for _, names in main.by_heading() for name in names]
+    listed = [name for _, names in main.group_by_heading() for name in names]
 
     assert len(listed) == len(set(listed))
     assert set(main.commands) == set(listed)

@@ -37,7 +37,7 @@ def test_without_a_history_nothing_is_added() -> None:
 def test_a_cluster_gets_the_run_as_arguments() -> None:
     settings: dict[str, Any] = {"history": {"location": "s3://lake/h"}}
     add_run_to_history(settings, {"dag_run": SimpleNamespace(run_id="r1", logical_date=None)})
-    assert CONFIGURATION.by_key(settings) == {"history.location": "s3://lake/h", "history.run_id": "r1"}
+    assert CONFIGURATION.list_by_key(settings) == {"history.location": "s3://lake/h", "history.run_id": "r1"}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_the_load_of_a_cluster_keeps_a_history_with_the_run(history: str, tmp_pa
     settings = CONFIGURATION.collect(file).settings
     run = SimpleNamespace(run_id="scheduled__2026-01-31", logical_date=datetime(2026, 1, 31, tzinfo=UTC))
     add_run_to_history(settings, {"dag_run": run})
-    arguments = cluster_entrypoint.arguments("load", "s3://lake/runs/1", CONFIGURATION.by_key(settings))
+    arguments = cluster_entrypoint.arguments("load", "s3://lake/runs/1", CONFIGURATION.list_by_key(settings))
     words = [word for pair in arguments.items() for word in pair]
     parsed = cluster_entrypoint.parse_arguments(["--JOB_NAME", "lineage_merge", *words])
     config = CONFIGURATION.load(None, flags=parsed.flags)

@@ -7,7 +7,7 @@ import pytest
 
 from lineage_merge.history import compaction, layout, merge_index
 from lineage_merge.history.compaction import Retention, compact, plan_compaction, surplus
-from lineage_merge.history.layout import DagScope, MergeName, shown_time
+from lineage_merge.history.layout import DagScope, MergeName, format_time
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.infra import storage
 from lineage_merge.questions.past import as_of
@@ -26,7 +26,7 @@ def names(*times: str) -> list[MergeName]:
 
 def remaining(merges: list[MergeName], retention: Retention) -> list[str]:
     removed = surplus(merges, retention, NOW)
-    return [shown_time(each.time)[:16] for each in sorted(merges) if each not in removed]
+    return [format_time(each.time)[:16] for each in sorted(merges) if each not in removed]
 
 
 def test_all_then_the_last_of_each_day_then_of_each_month() -> None:

@@ -44,14 +44,14 @@ def restore(endpoint: Endpoint, content: Graph) -> None:
         VertexUpsert(
             key,
             label,
-            tuple(upserts.typed({k: v[0] for k, v in values.items() if k not in SETS}).items()),
+            tuple(upserts.convert_types({k: v[0] for k, v in values.items() if k not in SETS}).items()),
             tuple((k, one) for k, v in values.items() if k in SETS for one in v),
         )
         for key, (label, values) in content[0].items()
     )
     send(endpoint, upserts.batches(vertices))
     edges = (
-        EdgeUpsert(key, label, start, end, tuple(upserts.typed(values).items()))
+        EdgeUpsert(key, label, start, end, tuple(upserts.convert_types(values).items()))
         for key, (start, label, end, values) in content[1].items()
     )
     send(endpoint, upserts.batches(edges))

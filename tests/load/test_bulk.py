@@ -17,7 +17,7 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.signing import Iam
 from lineage_merge.load.neptune_bulk.api import Api, Loader
-from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad, configured
+from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad, find_configured
 from lineage_merge.load.result import LoadResult
 from lineage_merge.load.server.update import update
 from lineage_merge.model.errors import BulkLoadFailed, ConfigError, RetireRefused
@@ -327,7 +327,7 @@ SETTINGS = Bulk("s3://bucket/p", ROLE)
 def test_the_loader_uses_the_host_and_signature_of_gremlin(
     gremlin_settings: Gremlin, iam: Iam | None, url: str, region: str, min_changes: int
 ) -> None:
-    found = configured(gremlin_settings, Endpoint(gremlin_settings.endpoint, iam=iam))
+    found = find_configured(gremlin_settings, Endpoint(gremlin_settings.endpoint, iam=iam))
     assert found == BulkLoad("s3://bucket/p", Loader(f"https://{url}", region, ROLE, iam), min_changes)
 
 

@@ -69,7 +69,7 @@ def gate() -> Gate:
 @pytest.fixture
 def proxy(gate: Gate, gremlin_url: str, gremlin: GraphTraversalSource) -> Iterator[NeptuneProxy]:
     signing._REFRESHABLE.clear()
-    signing._of_role.cache_clear()
+    signing._assume_role.cache_clear()
     with neptune_proxy(gremlin_url, gate) as running:
         yield running
 
@@ -113,7 +113,7 @@ def test_a_lost_connection_is_reopened_with_a_new_signature(proxy: NeptuneProxy,
 
 def test_a_default_port_is_not_part_of_the_signature() -> None:
     for url in ("wss://db.example:443/gremlin", "wss://db.example/gremlin", "ws://db.example:80/gremlin"):
-        headers = {**signing.signed_headers(url, US), "Host": "db.example"}
+        headers = {**signing.sign_headers(url, US), "Host": "db.example"}
         request = Request("GET", "/gremlin", "", headers)
         assert verify(request, {"testing": Keys("testing")}.get, REGION, SERVICE, datetime.now(UTC))
 

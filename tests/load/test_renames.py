@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.load.renames import Name, NameCorrection, StoredName, stored_names
+from lineage_merge.load.renames import Name, NameCorrection, StoredName, list_stored_names
 from lineage_merge.merge.alias_resolution import ALIAS, CONFIGURED, EVERYWHERE, OWN
 
 PATH, TABLE, OTHER = "dev|s3://b|tmp/sales", "dev|redshift://h:5439|dev.public.sales", "dev|hive|db.sales"
@@ -102,7 +102,7 @@ def test_a_table_with_a_new_location_loses_the_alias_of_its_old_path(shared: boo
 def test_the_names_of_a_vertex_are_the_dags_and_unconfigured_ones() -> None:
     resolved = [RESOLVED, "weekly|rule|s3://b|tmp/sales", "daily|default-schema|hive|a%7Cb", "weekly|x|y|z"]
     aliases = [RULE, "y|z (x)", "hive|db.t (catalog-table)", "no name"]
-    assert list(stored_names(TABLE, resolved, aliases, True, "dev", "daily")) == [
+    assert list(list_stored_names(TABLE, resolved, aliases, True, "dev", "daily")) == [
         (PATH, StoredName(TABLE, RULE, RESOLVED, elsewhere=True)),
         ("dev|hive|a%7Cb", StoredName(TABLE, "hive|a|b (default-schema)", "daily|default-schema|hive|a%7Cb")),
         ("dev|hive|db.t", StoredName(TABLE, "hive|db.t (catalog-table)", elsewhere=True)),

@@ -55,7 +55,7 @@ _ASKED = {
 def interface(folder: Path) -> dict[str, Any]:
     """Return the interfaces; `folder`: for two graphs."""
     return {
-        "commands": {name: _options(main.commands[name]) for name in dict(main.by_heading())["Ask"]},
+        "commands": {name: _options(main.commands[name]) for name in dict(main.group_by_heading())["Ask"]},
         "tools": {
             name: {"input": _untexted(schema(tool.arguments)), "output": _untexted(schema(tool.answer))}
             for name, tool in TOOLS.items()

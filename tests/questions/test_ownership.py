@@ -12,9 +12,9 @@ from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.questions.backends.opening import open_graph
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.impact import affected_row, impact_as_json
+from lineage_merge.questions.impact import impact_as_json, make_affected_row
 from lineage_merge.questions.ownership import ownership
-from lineage_merge.questions.traversal.dependents import Dependents, affected_tests, dependents
+from lineage_merge.questions.traversal.dependents import Dependents, dependents, find_affected_tests
 from lineage_merge.questions.traversal.effects import Change
 from tests import dbt_shop
 from tests.dbt_shop import PROJECT, TABLES
@@ -248,7 +248,7 @@ def test_tests_of_a_column_and_of_its_datasets_are_affected(shop: InMemory) -> N
     found = dependents(shop, vertex(shop, f"{TABLES}main_raw.raw_customers|email"), change=Change.RETYPE)
     affected = {
         (each.vertex.name, each.distance, each.effect.value if each.effect else "")
-        for each in affected_tests(shop, found)
+        for each in find_affected_tests(shop, found)
     }
     # not_null accepts any type; a test that reads the dataset may use the column. The freshness check of
     # raw_customers reads another column.
@@ -260,7 +260,7 @@ def test_tests_of_a_column_and_of_its_datasets_are_affected(shop: InMemory) -> N
 
 def test_a_relationship_test_is_affected_from_both_sides(shop: InMemory) -> None:
     other = vertex(shop, f"{TABLES}main.stg_customers|customer_id")
-    found = affected_tests(shop, dependents(shop, other, change=Change.DROP))
+    found = find_affected_tests(shop, dependents(shop, other, change=Change.DROP))
     of = {each.vertex.name.partition("_stg")[0]: each.effect.value for each in found if each.effect}
     assert {("relationships", "breaks"), ("unique", "breaks"), ("not_null", "breaks")} <= set(of.items())
 
@@ -332,9 +332,9 @@ def test_all_backends_give_the_same_answers(
     answers = []
     for graph in backends:
         found = dependents(graph, vertex(graph, identifier), change=change)
-        of_impact = impact_as_json(found, affected_tests(graph, found))
+        of_impact = impact_as_json(found, find_affected_tests(graph, found))
         owners = ownership(found)
-        without_owner = [affected_row(element) for element in owners.without_owner]
+        without_owner = [make_affected_row(element) for element in owners.without_owner]
         answers.append((of_impact, owners.owners, without_owner))
     assert answers[0] == answers[1] == answers[2]
     assert answers[0][1]

@@ -15,7 +15,7 @@ from lineage_merge.questions.cycles import cycles
 from lineage_merge.questions.lineage import all_paths
 from lineage_merge.questions.names import resolve_dataset_or_column
 from lineage_merge.questions.ownership import ownership
-from lineage_merge.questions.traversal.dependents import affected_tests, dependents
+from lineage_merge.questions.traversal.dependents import dependents, find_affected_tests
 from lineage_merge.questions.traversal.effects import Change
 from lineage_merge.questions.traversal.impact import impact
 from lineage_merge.questions.traversal.lineage import lineage
@@ -70,7 +70,7 @@ def everything_below(graph: GremlinGraph) -> tuple[int, int]:
 def effects_below(graph: GremlinGraph) -> tuple[int, int]:
     found = dependents(graph, resolve_dataset_or_column(graph, "t000"), change=Change.DROP)
     assert ownership(found).owners == ()
-    return len(found.elements), len(affected_tests(graph, found))
+    return len(found.elements), len(find_affected_tests(graph, found))
 
 
 def circles(graph: GremlinGraph) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from lineage_merge.receiver.journal import Journal, Limits, finished_folder, unfinished_folder
+from lineage_merge.receiver.journal import Journal, Limits, locate_finished, locate_unfinished
 from tests.command_line import command
 from tests.receiver import V12, Receiver, event, lines, plan, receiver, run_event, unfinished
 from tests.s3_fixtures import S3
@@ -176,10 +176,10 @@ def test_without_its_folder_a_receiver_acknowledges_nothing_and_answers_503(
 
 def test_a_write_to_a_file_that_lost_its_name_is_no_acknowledgement(tmp_path: Path) -> None:
     journal = Journal(tmp_path, "spline", Limits(1 << 20, 60))
-    for folder in (unfinished_folder(tmp_path, "spline"), finished_folder(tmp_path, "spline")):
+    for folder in (locate_unfinished(tmp_path, "spline"), locate_finished(tmp_path, "spline")):
         folder.mkdir(parents=True)
     journal.append(b"{}\n")
-    (file,) = unfinished_folder(tmp_path, "spline").iterdir()
+    (file,) = locate_unfinished(tmp_path, "spline").iterdir()
     file.unlink()
 
     with pytest.raises(FileNotFoundError):
@@ -187,7 +187,7 @@ def test_a_write_to_a_file_that_lost_its_name_is_no_acknowledgement(tmp_path: Pa
     journal.append(b"[]\n")
     journal.finish()
 
-    assert [file.read_bytes() for file in finished_folder(tmp_path, "spline").iterdir()] == [b"[]\n"]
+    assert [file.read_bytes() for file in locate_finished(tmp_path, "spline").iterdir()] == [b"[]\n"]
 
 
 def test_what_is_no_file_among_unfinished_ones_is_named_and_left_alone(tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ class FolderState:
 
     def read_state(self, ids: Rows[str]) -> GraphState:
         """Return the vertices of `ids` and of the DAG, and the edges of the DAG that start at them."""
-        vertices = self._stored_vertices(frozenset(ids.collect()))
+        vertices = self._read_vertices(frozenset(ids.collect()))
         starts = arrow().array([vertex.id for vertex in vertices], arrow().string())
-        edges = [_stored_edge(row) for row in rows_of_table(self._edges_from(starts))]
+        edges = [_read_edge(row) for row in rows_of_table(self._edges_from(starts))]
         return GraphState(ids.engine.rows(vertices).cache(), ids.engine.rows(edges).cache())
 
     def read_aliases(self, engine: Engine) -> Rows[AliasOf]:
@@ -76,16 +76,16 @@ class FolderState:
             compute.and_(_equals(edges["dag_name"], self.dag_name), compute.is_in(edges["from"], starts))
         )
 
-    def _stored_vertices(self, ids: frozenset[str]) -> list[StoredVertex]:
+    def _read_vertices(self, ids: frozenset[str]) -> list[StoredVertex]:
         pa, vertices = arrow(), self.tables.vertices
         wanted = pa.compute.is_in(vertices["id"], pa.array(list(ids), pa.string()))
         rows = list(rows_of_table(vertices.filter(pa.compute.or_(wanted, self._has_tag()))))
         built: frozenset[str] = frozenset()
         if any(tag != self.dag_name for row in rows for tag in row.get("dag_name", ())):
             built = self._built_by_others()
-        return [self._stored_vertex(row, built) for row in rows]
+        return [self._read_vertex(row, built) for row in rows]
 
-    def _stored_vertex(self, row: Row, built: frozenset[str]) -> StoredVertex:
+    def _read_vertex(self, row: Row, built: frozenset[str]) -> StoredVertex:
         tags = {*map(str, row.get("dag_name", ()))}
         others = tuple(sorted(tags - {self.dag_name}))
         return StoredVertex(
@@ -112,7 +112,7 @@ class FolderState:
                 yield {**row, "dag_name": self.dag_name}
 
 
-def _stored_edge(row: Row) -> StoredEdge:
+def _read_edge(row: Row) -> StoredEdge:
     return StoredEdge(row["id"], row["label"], row["from"], row["to"], edge_values(row), interim=False)
 
 

@@ -25,7 +25,7 @@ from lineage_merge.load.gremlin.error_classification import (
     reason_of,
 )
 from lineage_merge.load.gremlin.serializer import serializer
-from lineage_merge.load.gremlin.signing import Iam, signed_headers
+from lineage_merge.load.gremlin.signing import Iam, sign_headers
 from lineage_merge.model.errors import GraphError, GraphUnreachable
 
 
@@ -145,7 +145,7 @@ class _Transport(AiohttpTransport):  # type: ignore[misc] # gremlinpython has no
                 )
 
         try:
-            signed = signed_headers(url, self._iam) if self._iam else {}
+            signed = sign_headers(url, self._iam) if self._iam else {}
             self._loop.run_until_complete(handshake(signed))
         except BaseException:
             self.close()  # the driver does not close a connection that failed to open
@@ -211,12 +211,12 @@ def connect(endpoint: Endpoint) -> Iterator[GraphTraversalSource]:
     Raises GraphUnreachable (no connection, timeout) and GraphRejected (the server rejected a traversal), also
     for errors inside the block.
     """
-    with translated_errors(endpoint), _connected(endpoint) as g:
+    with translate_errors(endpoint), _connect(endpoint) as g:
         yield g
 
 
 @contextmanager
-def _connected(endpoint: Endpoint) -> Iterator[GraphTraversalSource]:
+def _connect(endpoint: Endpoint) -> Iterator[GraphTraversalSource]:
     with _closing(DriverRemoteConnection(**_driver_options(endpoint, 1))) as connection:
         yield source(connection)
 
@@ -227,7 +227,7 @@ def open_client(endpoint: Endpoint, connections: int) -> Iterator[Client]:
 
     Errors as in `connect`.
     """
-    with translated_errors(endpoint), _closing(Client(**_driver_options(endpoint, connections))) as client:
+    with translate_errors(endpoint), _closing(Client(**_driver_options(endpoint, connections))) as client:
         yield client
 
 
@@ -264,7 +264,7 @@ def check(endpoint: Endpoint) -> None:
 def _probe(endpoint: Endpoint) -> ClassifiedError | None:
     """Run one cheap query over a new connection; returns its error, or None."""
     try:
-        with _connected(endpoint) as g:
+        with _connect(endpoint) as g:
             g.inject(1).to_list()
     except Exception as error:
         failure = classify(error, endpoint.address)
@@ -275,7 +275,7 @@ def _probe(endpoint: Endpoint) -> ClassifiedError | None:
 
 
 @contextmanager
-def translated_errors(endpoint: Endpoint) -> Iterator[None]:
+def translate_errors(endpoint: Endpoint) -> Iterator[None]:
     """Translate errors of gremlinpython and aiohttp to one-line errors that name the endpoint."""
     try:
         yield

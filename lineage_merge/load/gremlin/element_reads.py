@@ -79,7 +79,7 @@ def read_picture(engine: Engine, endpoint: Endpoint, environment: str, dag_name:
 def read_runs(engine: Engine, endpoint: Endpoint, environment: str, dag_name: str) -> Rows[Row]:
     """Read the vertices of a DAG with properties of their newest run. Errors as in `read_graph_state`."""
     ids = engine.rows(sorted(RUN_LABELS), 1).flat_map(
-        partial(_tagged_of_label, endpoint, environment, dag_name)
+        partial(_read_tagged_of_label, endpoint, environment, dag_name)
     )
     read = partial(_read, endpoint, partial(_node_rows, dag_name))
     return ids.repartition(engine.parallelism).map_partitions(read)
@@ -88,7 +88,7 @@ def read_runs(engine: Engine, endpoint: Endpoint, environment: str, dag_name: st
 def vertex_ids(ids: Rows[str], endpoint: Endpoint, environment: str, dag_name: str) -> Rows[str]:
     """Return the distinct `ids` and ids of all vertices of the DAG, in one partition per worker."""
     tagged = ids.engine.rows([endpoint]).flat_map(
-        partial(_tagged, environment=environment, dag_name=dag_name)
+        partial(_read_tagged, environment=environment, dag_name=dag_name)
     )
     return ids.union(tagged).distinct().repartition(ids.engine.parallelism)
 
@@ -103,7 +103,7 @@ def vertex_counts(g: GraphTraversalSource, environment: str, dag_name: str) -> G
     return g.V().has("dag_name", dag_name).has("environment", environment).group_count().by(T.label)
 
 
-def tagged_ids(g: GraphTraversalSource, environment: str, dag_name: str, label: str) -> GraphTraversal:
+def select_tagged_ids(g: GraphTraversalSource, environment: str, dag_name: str, label: str) -> GraphTraversal:
     """Return the ids of all vertices of a label with a DAG's tag."""
     return with_label(g.V(), label).has("dag_name", dag_name).has("environment", environment).id_()
 
@@ -144,10 +144,10 @@ def aliases_of(g: GraphTraversalSource, environment: str, label: str) -> GraphTr
     return projected.by(__.values("aliases").fold())
 
 
-def _tagged(endpoint: Endpoint, environment: str, dag_name: str) -> Iterator[str]:
+def _read_tagged(endpoint: Endpoint, environment: str, dag_name: str) -> Iterator[str]:
     with open_executor(endpoint) as execute:
         counts = execute(partial(vertex_counts, environment=environment, dag_name=dag_name))[0]
-        query = partial(tagged_ids, environment=environment, dag_name=dag_name)
+        query = partial(select_tagged_ids, environment=environment, dag_name=dag_name)
         yield from _pages(execute, query, counts, lambda identifier: identifier)
 
 
@@ -236,15 +236,15 @@ def _edges(elements: list[dict[str, Any]]) -> Iterable[StoredEdge]:
     """Return each edge once; if it is stored with both ids, the interim one."""
     edges: dict[str, StoredEdge] = {}
     for element in elements:
-        edge = _stored_edge(element)
+        edge = _read_edge(element)
         if edge.interim or edge.id not in edges:
             edges[edge.id] = edge
     return edges.values()
 
 
-def _tagged_of_label(endpoint: Endpoint, environment: str, dag_name: str, label: str) -> list[str]:
+def _read_tagged_of_label(endpoint: Endpoint, environment: str, dag_name: str, label: str) -> list[str]:
     with open_executor(endpoint) as execute:
-        query = partial(tagged_ids, environment=environment, dag_name=dag_name, label=label)
+        query = partial(select_tagged_ids, environment=environment, dag_name=dag_name, label=label)
         return [*dict.fromkeys(execute(query))]
 
 
@@ -265,7 +265,7 @@ def _node_rows(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> I
             yield keys | vertex_values(vertex["properties"])
 
 
-def _stored_edge(edge: dict[str, Any]) -> StoredEdge:
+def _read_edge(edge: dict[str, Any]) -> StoredEdge:
     identifier = edge["id"].removesuffix(INTERIM)
     properties = {name: value for name, value in edge["properties"].items() if name not in _NOT_COMPARED}
     return StoredEdge(
@@ -276,7 +276,7 @@ def _stored_edge(edge: dict[str, Any]) -> StoredEdge:
 def missing_edge(element: Mapping[str, Any]) -> EdgeUpsert:
     """Return an upsert that creates a result of `project_edges`, with its final id, if it is missing."""
     final_id = element["id"].removesuffix(INTERIM)
-    values = tuple(upserts.typed(element["properties"]).items())
+    values = tuple(upserts.convert_types(element["properties"]).items())
     return EdgeUpsert(
         final_id, element["label"], element["from"], element["to"], values, only_if_missing=True
     )
@@ -309,7 +309,7 @@ class VertexSnapshot:
                 members += [(key, value) for value in values]
             elif key not in exclude:
                 singles[key] = values[0]
-        return VertexUpsert(identifier, label, tuple(upserts.typed(singles).items()), tuple(members))
+        return VertexUpsert(identifier, label, tuple(upserts.convert_types(singles).items()), tuple(members))
 
 
 def edges_at(g: GraphTraversalSource, vertex: str) -> GraphTraversal:

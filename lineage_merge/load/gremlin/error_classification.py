@@ -296,13 +296,13 @@ class RetryState:
         self._failures[failure.kind] += 1
         failures = self._failures[failure.kind]
         if policy.attempts and failures >= policy.attempts:
-            raise _with_attempts(failure.error, f"tried {failures} times")
+            raise _add_attempts(failure.error, f"tried {failures} times")
         seconds = _delay(policy, failures)
         if failure.kind is not ErrorKind.CONFLICT:
             remaining = self._since + self._seconds - now
             if remaining <= 0:
                 error = failure.error
-                raise _with_attempts(error, f"tried for {self._seconds:g} s") if self._seconds else error
+                raise _add_attempts(error, f"tried for {self._seconds:g} s") if self._seconds else error
             seconds = min(seconds, remaining)
         log.info("%s: retrying in %.1f s", failure.name, seconds)
         time.sleep(seconds)
@@ -319,5 +319,5 @@ def _delay(policy: Backoff, failures: int) -> float:
     return random.uniform(limit / 4, limit)  # noqa: S311 # jitter
 
 
-def _with_attempts(error: GraphError, tried: str) -> GraphError:
+def _add_attempts(error: GraphError, tried: str) -> GraphError:
     return type(error)(f"{error.message} ({tried})")

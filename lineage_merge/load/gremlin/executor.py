@@ -75,7 +75,7 @@ class ReconnectingClient:
         if self.endpoint.traffic:
             self.endpoint.traffic.requests.add(1)
         try:
-            response = self._opened_client().submit_async(request, request_options=time_limit(self.endpoint))
+            response = self._open_client().submit_async(request, request_options=time_limit(self.endpoint))
         except Exception as error:  # noqa: BLE001 # it is raised by `results`
             response = Future()
             response.set_exception(error)
@@ -104,7 +104,7 @@ class ReconnectingClient:
         if sent.connections == self._opened:
             self.close()
 
-    def _opened_client(self) -> Client:
+    def _open_client(self) -> Client:
         if self._client is None:
             self._open = ExitStack()
             self._client = self._open.enter_context(open_client(self.endpoint, self.connections))
@@ -162,7 +162,7 @@ class GremlinExecutor:
         """Return the results of a traversal. Raises GraphError."""
         return self._results(build(_g).bytecode)
 
-    def in_batches(
+    def run_in_batches(
         self, build: Callable[[GraphTraversalSource, list[Item]], GraphTraversal], items: Iterable[Item]
     ) -> list[Any]:
         """Return the results of a traversal of items, as many per request as one may name."""
@@ -244,7 +244,7 @@ _idle: ContextVar[_IdleClients | None] = ContextVar("_idle", default=None)
 
 
 @contextmanager
-def reused_connections() -> Iterator[None]:
+def reuse_connections() -> Iterator[None]:
     """In the block, executors of this process continue to use the connections of earlier ones.
 
     A connection takes several round trips to open, as many as most stages of an unchanged load.
@@ -336,7 +336,7 @@ def _complete(
             if can_split and failure.kind in _SPLIT_LAST:
                 _send_parts(client, batch, 1, retries)
                 return
-            raise _with_element(error, batch) from None
+            raise _add_element(error, batch) from None
         if can_split and failure.kind in _SPLIT_AFTER_PAUSE:
             _send_parts(client, batch, (len(batch) + 1) // 2, retries)
             return
@@ -348,7 +348,7 @@ def _send_parts(client: ReconnectingClient, batch: list[Upsert], size: int, retr
         _complete(client, part, client.send(upserts.bytecode(part)), retries.for_part())
 
 
-def _with_element(error: GraphError, batch: list[Upsert]) -> GraphError:
+def _add_element(error: GraphError, batch: list[Upsert]) -> GraphError:
     """Return the error with the rejected element; errors not about an element stay unchanged."""
     if type(error) is not GraphRejected:
         return error

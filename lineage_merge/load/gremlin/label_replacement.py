@@ -126,7 +126,7 @@ def _finish(
 def replace_interim_edges(endpoint: Endpoint, execute: GremlinExecutor, edges: list[EdgeUpsert]) -> None:
     """Create edges with their final ids and drop those with interim ids."""
     send(endpoint, upserts.batches(edges))
-    execute.in_batches(drop_edges, [edge.id + INTERIM for edge in edges])
+    execute.run_in_batches(drop_edges, [edge.id + INTERIM for edge in edges])
 
 
 def drop_edges(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:

@@ -56,11 +56,11 @@ def edge_counts(g: GraphTraversalSource, environment: str, dag_name: str) -> Gra
 def any_stored(endpoint: Endpoint, ids: Iterable[str]) -> Iterator[bool]:
     """Yield True once if the graph has any vertex of these ids."""
     with open_executor(endpoint) as execute:
-        if any(execute.reads(stored_ids, ids)):
+        if any(execute.reads(select_stored_ids, ids)):
             yield True
 
 
-def stored_ids(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
+def select_stored_ids(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
     """Return the id of one of these vertices."""
     return g.V(*ids).limit(1).id_()
 
@@ -175,7 +175,7 @@ def drop_surplus_shards(target: LoadTarget, first: int, earlier: int) -> None:
     """Drop shards with numbers from `first` to below `earlier`."""
     ids = (shard_id(target.environment, target.dag_name, number) for number in range(first, earlier))
     with open_executor(target.endpoint) as execute:
-        execute.in_batches(drop_shards, ids)
+        execute.run_in_batches(drop_shards, ids)
 
 
 def drop_shards(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:

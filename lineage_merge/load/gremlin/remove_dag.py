@@ -48,7 +48,7 @@ def own_vertices_of(g: GraphTraversalSource, pipeline: Pipeline) -> GraphTravers
     return vertices_of(g, pipeline).where(__.or_(jobs, others))
 
 
-def unused_vertices(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+def select_unused_vertices(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
     """Return those vertices that, with their columns, have no edges of the DAG besides `has_column`."""
     labels = [name for name in EDGE_LABEL_NAMES if name != "has_column"]
     touching = __.both_e(*labels).has("dag_name", dag_name)
@@ -104,13 +104,13 @@ def _drop_state(execute: GremlinExecutor, pipeline: Pipeline) -> None:
         last = RunState.read(text)
         numbers = range(len(last.shards) + last.left)
         ids = (shard_id(pipeline.environment, pipeline.dag_name, number) for number in numbers)
-        execute.in_batches(drop_shards, ids)
+        execute.run_in_batches(drop_shards, ids)
 
 
 def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
     edges = 0
     touched: set[str] = set(execute(lambda g: own_vertices_of(g, pipeline).id_()))
-    while edges_left := execute(lambda g: _with_ends(edges_of(g, pipeline).limit(IDS_PER_REQUEST))):
+    while edges_left := execute(lambda g: _add_ends(edges_of(g, pipeline).limit(IDS_PER_REQUEST))):
         for edge in edges_left:
             for end in ("from", "to"):
                 touched.add(edge[end])
@@ -119,11 +119,11 @@ def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
         ids = [edge["id"] for edge in edges_left]
         execute(partial(drop_edges, ids=ids))
         edges += len(ids)
-    unused = partial(unused_vertices, dag_name=pipeline.dag_name)
-    datasets = set(execute.in_batches(unused, sorted(touched)))
+    unused = partial(select_unused_vertices, dag_name=pipeline.dag_name)
+    datasets = set(execute.run_in_batches(unused, sorted(touched)))
     for batch in by_request(sorted(datasets)):
         column_edges = execute(partial(columns_of, ids=batch, dag_name=pipeline.dag_name))
-        execute.in_batches(drop_edges, [edge["edge"] for edge in column_edges])
+        execute.run_in_batches(drop_edges, [edge["edge"] for edge in column_edges])
         edges += len(column_edges)
         datasets |= {edge["column"] for edge in column_edges}
     counts = [_untag(execute, batch, pipeline.dag_name) for batch in by_request(sorted(datasets))]
@@ -137,7 +137,7 @@ def _untag(execute: GremlinExecutor, ids: list[str], dag_name: str) -> tuple[int
     return dropped, untagged
 
 
-def _with_ends(edges: GraphTraversal) -> GraphTraversal:
+def _add_ends(edges: GraphTraversal) -> GraphTraversal:
     return (
         edges.project("id", "from", "to", "from_label", "to_label")
         .by(T.id)

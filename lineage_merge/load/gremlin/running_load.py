@@ -143,7 +143,7 @@ def end(target: LoadTarget, result: LoadResult, report: Report | None, state: Ru
             # This load wrote after the other one had compared: the state of neither is valid.
             invalid = RunState(full=_FULL_AFTER_OVERLAP).text()
             execute(lambda g: set_properties(g, run, {"state": invalid}))
-        execute.in_batches(partial(drop_marks, run=run), marks)
+        execute.run_in_batches(partial(drop_marks, run=run), marks)
         execute(lambda g: drop_load_token(g, run, started_load.token))
 
 
@@ -164,7 +164,7 @@ def mark_dags(target: LoadTarget, dag_names: Iterable[str]) -> None:
     """Mark the `merge_run` vertices of other DAGs whose shared vertices this load changed."""
     runs = [run_id(target.environment, dag_name) for dag_name in sorted(set(dag_names))]
     with open_executor(target.endpoint) as execute:
-        execute.in_batches(partial(add_mark, value=f"dag {target.started_load.token}"), runs)
+        execute.run_in_batches(partial(add_mark, value=f"dag {target.started_load.token}"), runs)
 
 
 def read_last_load(endpoint: Endpoint, environment: str, dag_name: str) -> LastLoad:
@@ -247,4 +247,4 @@ def set_properties(g: GraphTraversalSource, run: str, values: Mapping[str, Any])
 def _values(target: LoadTarget, result: LoadResult, report: Report | None) -> dict[str, Any]:
     traffic = target.endpoint.traffic
     requests, read = (traffic.requests.value, traffic.read.value) if traffic else (0, 0)
-    return upserts.typed(run_values(result, report, requests=requests, elements_read=read))
+    return upserts.convert_types(run_values(result, report, requests=requests, elements_read=read))

@@ -31,7 +31,7 @@ class Iam:
     role_arn: str = ""
 
 
-def signed_headers(url: str, iam: Iam) -> dict[str, str]:
+def sign_headers(url: str, iam: Iam) -> dict[str, str]:
     """Return the signed headers of a handshake with `url` (``wss://...``).
 
     Raises GraphDenied (no credentials, or the role cannot be assumed) and GraphUnreachable (the credential
@@ -79,13 +79,13 @@ def _as_https(url: str) -> str:
 def credentials(iam: Iam) -> "Credentials":
     """Return the signing credentials, for clients that sign requests themselves. Raises GraphDenied."""
     if iam.role_arn:
-        return _of_role(iam)
+        return _assume_role(iam)
     cached = _REFRESHABLE.get(iam)
     if cached is not None:
         return cached
     from botocore.credentials import RefreshableCredentials
 
-    credentials = _of_chain(iam.region)
+    credentials = _find_credentials(iam.region)
     if isinstance(credentials, RefreshableCredentials):
         # They refresh themselves, and reading them again costs a request. Others (environment variables,
         # files) may change before the next connection, and are read again.
@@ -104,7 +104,7 @@ def _session(region: str) -> Any:
     return session
 
 
-def _of_chain(region: str) -> "Credentials":
+def _find_credentials(region: str) -> "Credentials":
     credentials: Credentials | None = _session(region).get_credentials()
     if credentials is None:
         raise GraphDenied(
@@ -115,14 +115,14 @@ def _of_chain(region: str) -> "Credentials":
 
 
 @lru_cache
-def _of_role(iam: Iam) -> "Credentials":
+def _assume_role(iam: Iam) -> "Credentials":
     """Return self-refreshing credentials of the role, from the chain's current credentials."""
     from botocore.credentials import DeferredRefreshableCredentials
 
-    return DeferredRefreshableCredentials(refresh_using=lambda: _assumed(iam), method="assume-role")
+    return DeferredRefreshableCredentials(refresh_using=lambda: _request_role(iam), method="assume-role")
 
 
-def _assumed(iam: Iam) -> dict[str, str]:
+def _request_role(iam: Iam) -> dict[str, str]:
     from botocore.config import Config
 
     limits = Config(

@@ -149,7 +149,7 @@ def _length(values: tuple[tuple[str, Any], ...]) -> int:
     return sum(len(value) for _, value in values if isinstance(value, str))
 
 
-def _typed(declared: Property, value: Any) -> Any:
+def _convert_type(declared: Property, value: Any) -> Any:
     # Without the wrapper a small number would be stored as a 32-bit integer.
     return long(value) if declared.type == "long" else value
 
@@ -171,10 +171,10 @@ def vertex_upserts(row: Mapping[str, Any]) -> Iterator[VertexUpsert]:
         if value is None or not (declared := _ON_VERTICES.get(name)):
             continue
         if declared.many:
-            members += [(name, _typed(declared, member)) for member in value if member is not None]
+            members += [(name, _convert_type(declared, member)) for member in value if member is not None]
         else:
-            single.append((name, _typed(declared, value)))
-    created = _created(row)
+            single.append((name, _convert_type(declared, value)))
+    created = _list_created(row)
     newest = None
     if row["label"] in RUN_LABELS:
         values = dict(single)
@@ -199,16 +199,16 @@ def edge_upsert(row: Mapping[str, Any]) -> EdgeUpsert:
     """
     require_keys("edge", row, EDGE_KEYS)
     properties = tuple(
-        (name, _typed(declared, value))
+        (name, _convert_type(declared, value))
         for name, value in row.items()
         if value is not None and (declared := _ON_EDGES.get(name))
     )
-    created = _created(row)
+    created = _list_created(row)
     ends = row["from"], row["to"]
     return EdgeUpsert(row["id"], row["label"], *ends, properties, bool(created), tuple(created))
 
 
-def _created(row: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _list_created(row: Mapping[str, Any]) -> list[tuple[str, Any]]:
     at = row.get(FIRST_SEEN)
     return [] if at is None else [(FIRST_SEEN, long(at))]
 
@@ -236,7 +236,7 @@ def batches(
         yield batch
 
 
-def typed(values: Mapping[str, Any]) -> dict[str, Any]:
+def convert_types(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return stored values with their declared types: results do not distinguish long from int."""
     return {key: long(value) if key in LONGS else value for key, value in values.items()}
 

@@ -100,7 +100,7 @@ def _client(loader: Loader) -> Any:
         retries={"mode": "standard", "total_max_attempts": 4},
         signature_version=None if loader.iam else UNSIGNED,
     )
-    with _translated_errors(loader.url):
+    with _translate_errors(loader.url):
         return session.create_client(
             "neptunedata", region_name=loader.region, endpoint_url=loader.url, config=options
         )
@@ -180,7 +180,7 @@ class Api:
         return list(payload.get("loadIds", ()))
 
     def _call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        with _translated_errors(self.address):
+        with _translate_errors(self.address):
             response: dict[str, Any] = getattr(self.client, name)(**arguments)
         payload: dict[str, Any] = response.get("payload", {})
         return payload
@@ -192,7 +192,7 @@ def _address(url: str) -> str:
 
 
 @contextmanager
-def _translated_errors(address: str) -> Iterator[None]:
+def _translate_errors(address: str) -> Iterator[None]:
     """Translate botocore's errors to one-line errors that name the loader."""
     from botocore import exceptions as boto
 

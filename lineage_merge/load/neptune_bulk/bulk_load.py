@@ -94,7 +94,7 @@ class BulkLoad:
         loader_jobs.await_earlier_loads(self.loader, folder, on_progress)
 
 
-def configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
+def find_configured(gremlin: config.Gremlin, endpoint: Endpoint) -> BulkLoad | None:
     """Return the bulk load settings of a configuration; None if everything is written over Gremlin.
 
     Raises ConfigError if the region is unknown.
@@ -212,7 +212,7 @@ def _reject_if_outdated(nodes: Rows[Change], endpoint: Endpoint) -> None:
     An upsert would preserve the later values; the loader would overwrite them.
     """
     runs = nodes.flat_map(_run_of_job).repartition(1)
-    outdated = runs.map_partitions(partial(_outdated, endpoint)).collect()
+    outdated = runs.map_partitions(partial(_list_outdated, endpoint)).collect()
     if outdated:
         raise GraphRejected(f"another merge wrote a later run while this one was writing: {outdated[0]}")
 
@@ -231,7 +231,7 @@ def _run_of_job(node: Change) -> Iterable[_JobRun]:
     return () if row.get(name) is None else (_JobRun(row["id"], name, row[name]),)
 
 
-def _outdated(endpoint: Endpoint, rows: Iterable[_JobRun]) -> Iterator[str]:
+def _list_outdated(endpoint: Endpoint, rows: Iterable[_JobRun]) -> Iterator[str]:
     """Yield the first job for which the graph has a later run."""
     with open_executor(endpoint) as execute:
         for batch in by_request(rows):

@@ -93,7 +93,7 @@ _Signature = tuple[str, str, str, str]
 def _count_renamed_edges(deleted: Rows[Row], edges: Rows[Change], replaced: frozenset[str]) -> int:
     """Count the deleted edges that the merge has between the same ends, for another job of that type."""
     shared = deleted.engine.share(replaced)
-    rows: Rows[tuple[_Signature, bool]] = deleted.flat_map(partial(_deleted_signature, shared))
+    rows: Rows[tuple[_Signature, bool]] = deleted.flat_map(partial(_find_signature, shared))
     counts = rows.union(edges.flat_map(_merge_signature)).group(itemgetter(0), _count_renamed)
     return sum(counts.collect())
 
@@ -103,7 +103,7 @@ def _signature(row: Row) -> _Signature:
     return row["label"], start, row["to"], row["job_type"]
 
 
-def _deleted_signature(replaced: Shared[frozenset[str]], row: Row) -> Iterable[tuple[_Signature, bool]]:
+def _find_signature(replaced: Shared[frozenset[str]], row: Row) -> Iterable[tuple[_Signature, bool]]:
     is_lost = row["id"] not in replaced.value and "job_type" in row
     return ((_signature(row), True),) if is_lost else ()
 

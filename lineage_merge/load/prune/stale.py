@@ -59,7 +59,7 @@ def scope_of(comparison: Comparison, coverage: SourceCompleteness) -> PruneScope
     each stored job of the DAG.
     """
     jobs: Rows[tuple[_Project, _Times]] = comparison.nodes.flat_map(_project_of_merge)
-    jobs_found = jobs.union(comparison.vertices.flat_map(_stored_project)).reduce_by_key(_latest).collect()
+    jobs_found = jobs.union(comparison.vertices.flat_map(_read_project)).reduce_by_key(_latest).collect()
     incoming = [(project, times) for project, times in jobs_found if project.in_merge]
     stored = [(project, times) for project, times in jobs_found if not project.in_merge]
     complete = {kind for kind, is_complete in coverage.projects.items() if is_complete}
@@ -94,7 +94,7 @@ def _project_of_merge(node: Change) -> Iterable[tuple[_Project, _Times]]:
     return (_project_of(node.row, in_merge=True),) if is_job else ()
 
 
-def _stored_project(vertex: StoredVertex) -> Iterable[tuple[_Project, _Times]]:
+def _read_project(vertex: StoredVertex) -> Iterable[tuple[_Project, _Times]]:
     return (_project_of(vertex.properties, in_merge=False),) if vertex.label == "job" else ()
 
 
@@ -173,7 +173,7 @@ def find_stale_job_edges(
     facts: Rows[tuple[JobKey, _JobFact]] = edges.flat_map(partial(_edge_of_job, affected))
     facts = facts.union(
         nodes.flat_map(partial(_job_of_merge, affected)),
-        comparison.vertices.flat_map(partial(_stored_job, affected)),
+        comparison.vertices.flat_map(partial(_read_job, affected)),
     )
     known = edges.engine.share(({job: number for job, number in runs.items() if job in jobs}, replaced))
     return facts.group(itemgetter(0), partial(_decide_job, scope, known))
@@ -198,7 +198,7 @@ def _job_of_merge(affected: _Jobs, node: Change) -> Iterator[tuple[JobKey, _JobF
             yield job, True
 
 
-def _stored_job(affected: _Jobs, vertex: StoredVertex) -> Iterator[tuple[JobKey, _JobFact]]:
+def _read_job(affected: _Jobs, vertex: StoredVertex) -> Iterator[tuple[JobKey, _JobFact]]:
     if vertex.label == "job":
         job = JobKey(vertex.properties.get("job_type", ""), vertex.properties.get("name", ""))
         if job in affected.value:
@@ -250,7 +250,7 @@ def find_stale_vertices(
     described = engine.share(frozenset(edges.flat_map(_dataset_of_unmatched).distinct().collect()))
     facts: Rows[tuple[str, _Fact]] = job_edges.flat_map(_ends)
     facts = facts.union(
-        nodes.flat_map(_unmatched),
+        nodes.flat_map(_list_unmatched),
         edges.flat_map(partial(_column, described, engine.share(replaced))),
         edges.flat_map(partial(_unread_target, scope)),
     )
@@ -282,7 +282,7 @@ def _ends(edge: UnmatchedEdge) -> Iterator[tuple[str, _Fact]]:
         yield dataset_of_end(edge.row, end), _Fact("affected" if edge.deleted else "retained", edge.row[end])
 
 
-def _unmatched(node: Change) -> Iterator[tuple[str, _Fact]]:
+def _list_unmatched(node: Change) -> Iterator[tuple[str, _Fact]]:
     if node.kind == "unmatched":
         identifier, label = node.row["id"], node.row["label"]
         dataset = dataset_of(identifier, label == "column")

@@ -86,8 +86,8 @@ def compare_changes(merge: MergeOutput, target: LoadTarget) -> Comparison | None
         unchanged = unchanged.filter(lambda row: row.get("label") in RUN_LABELS)
     unchanged_nodes, unchanged_edges = _rows_of(unchanged)
     return Comparison(
-        compared_nodes.union(unchanged_nodes.map(diff.unchanged_node).cache()),
-        compared_edges.union(unchanged_edges.map(diff.unchanged_edge).cache()),
+        compared_nodes.union(unchanged_nodes.map(diff.keep_node).cache()),
+        compared_edges.union(unchanged_edges.map(diff.keep_edge).cache()),
         counts,
         existing,
         existing.vertices.union(jobs),

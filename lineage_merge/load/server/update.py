@@ -12,7 +12,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
 from lineage_merge.load.gremlin import label_replacement, running_load
 from lineage_merge.load.gremlin.connection import Endpoint, check, counted
-from lineage_merge.load.gremlin.executor import reused_connections
+from lineage_merge.load.gremlin.executor import reuse_connections
 from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
@@ -56,7 +56,7 @@ def update(
     def with_totals(result: LoadResult) -> LoadResult:
         return replace(result, all_requests=traffic.requests.value, elements_read=traffic.read.value)
 
-    with merge.nodes.engine.own_errors(), reused_connections():
+    with merge.nodes.engine.own_errors(), reuse_connections():
         for attempt in range(1, _ATTEMPTS + 1):
             target = begin(
                 merge,

@@ -50,14 +50,14 @@ def write_changes(
     nodes, edges = (rows.filter(attrgetter("is_written")) for rows in (compared.nodes, compared.edges))
     now = time.time_ns() // 1_000_000
     if plan.result.relabelled:
-        _in_one_partition(endpoint, nodes.flat_map(_relabelled), replace_labels)
+        _run_in_one_partition(endpoint, nodes.flat_map(_list_relabelled), replace_labels)
     requests = 0
     parts = bulk_load.parts(nodes, edges, frozenset(compared.moves.values()), now) if in_bulk else None
     if plan.result.nodes:
         rows = parts.first if parts else nodes.map(partial(_row_to_write, NODE_KEYS, now))
         requests += write("nodes", rows, endpoint, None, on_written)[1]
     if compared.moves:
-        _in_one_partition(endpoint, engine.rows(compared.moves.items()), vertex_merge.move)
+        _run_in_one_partition(endpoint, engine.rows(compared.moves.items()), vertex_merge.move)
     if in_bulk and parts:
         counts = plan.result.nodes, plan.result.edges
         bulk_load.load(in_bulk, target, compared.nodes, parts, counts, on_progress)
@@ -65,21 +65,21 @@ def write_changes(
         rows = parts.last if parts else edges.map(partial(_row_to_write, EDGE_KEYS, now))
         requests += write("edges", rows, endpoint, None, on_written)[1]
     if compared.counts.cleared:
-        of_edges = edges.flat_map(_cleared_properties).group(itemgetter(0), _drops_of_edges)
+        of_edges = edges.flat_map(_list_cleared).group(itemgetter(0), _drops_of_edges)
         drops = of_edges.union(nodes.flat_map(partial(_drops_of_node, dag_name)))
-        _in_one_partition(endpoint, drops, _execute_each)
+        _run_in_one_partition(endpoint, drops, _execute_each)
     if compared.counts.interim:
         interim = compared.existing.edges.filter(attrgetter("interim"))
-        _in_one_partition(endpoint, interim, partial(_repair, environment, dag_name))
+        _run_in_one_partition(endpoint, interim, partial(_repair, environment, dag_name))
     delete_stale(plan.deletions, endpoint, target.run_id, target.started_load.token, dag_name)
     # Last, so that until then a repeated load still finds the stored names.
     if removals := compared.renames.of_kind("remove"):
         named = engine.rows(removals).group(lambda removal: (removal.id, removal.property), _drops_of_name)
-        _in_one_partition(endpoint, named, _execute_each)
+        _run_in_one_partition(endpoint, named, _execute_each)
     return requests
 
 
-def _in_one_partition(
+def _run_in_one_partition(
     endpoint: Endpoint, rows: Rows[T], function: Callable[[Endpoint, Iterable[T]], object]
 ) -> None:
     """Apply a function to all rows together: concurrent changes of neighbours conflict."""
@@ -97,7 +97,7 @@ def _row_to_write(keys: tuple[str, ...], now: int, element: Change) -> Row:
     return row_to_write(element.row, keys, element.to_write, created_at(element, now))
 
 
-def _relabelled(node: Change) -> Iterable[tuple[str, str, str]]:
+def _list_relabelled(node: Change) -> Iterable[tuple[str, str, str]]:
     return ((node.row["id"], node.old_label or "", node.row["label"]),) if node.kind == "label" else ()
 
 
@@ -119,7 +119,7 @@ def drop_values(g: GraphTraversalSource, values: list[str], vertex: str, name: s
     return g.V(vertex).properties(name).has_value(P.within(values)).drop()
 
 
-def _cleared_properties(edge: Change) -> Iterator[tuple[str, str]]:
+def _list_cleared(edge: Change) -> Iterator[tuple[str, str]]:
     for name in edge.cleared:
         yield name, edge.row["id"]
 
@@ -165,7 +165,9 @@ def _repair(environment: str, dag_name: str, endpoint: Endpoint, interim: Iterab
     """Replace interim ids that a killed label replacement has left."""
     own = {"environment": environment, "dag_name": dag_name}
     edges = [
-        EdgeUpsert(*edge[:4], tuple(upserts.typed(edge.properties | own).items()), only_if_missing=True)
+        EdgeUpsert(
+            *edge[:4], tuple(upserts.convert_types(edge.properties | own).items()), only_if_missing=True
+        )
         for edge in interim
     ]
     with open_executor(endpoint) as execute:
@@ -200,7 +202,7 @@ def _send_all(endpoint: Endpoint, builders: list[Any], ids: Iterable[str]) -> It
     elements = list(ids)
     with open_executor(endpoint) as execute:
         for build in builders:
-            execute.in_batches(build, elements)
+            execute.run_in_batches(build, elements)
     return ()
 
 

@@ -305,7 +305,7 @@ def details_and_flows(
             flows.append(value)
         else:
             details.add(value)
-    return details, Flows.unpacked(flows)
+    return details, Flows.unpack(flows)
 
 
 def _column(row: Row) -> str:

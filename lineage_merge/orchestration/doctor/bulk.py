@@ -20,7 +20,7 @@ def examine(config: Config) -> Iterator[Diagnosis]:
     if config.gremlin.bulk is None:
         return
     try:
-        bulk = bulk_load.configured(config.gremlin, quick_endpoint(config))
+        bulk = bulk_load.find_configured(config.gremlin, quick_endpoint(config))
     except ConfigError as error:
         yield failed(LOADER, error, f"correct {error.key}")
         return

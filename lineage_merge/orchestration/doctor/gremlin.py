@@ -18,9 +18,9 @@ from lineage_merge.load.gremlin.connection import (
     check,
     connect,
     open_client,
-    translated_errors,
+    translate_errors,
 )
-from lineage_merge.load.gremlin.signing import signed_headers
+from lineage_merge.load.gremlin.signing import sign_headers
 from lineage_merge.model.errors import (
     ConfigError,
     GraphDenied,
@@ -102,7 +102,7 @@ def _signing(endpoint: Endpoint) -> list[Diagnosis]:
         return []
     whose = f"as {endpoint.iam.role_arn}" if endpoint.iam.role_arn else "with the credentials of this machine"
     try:
-        signed_headers(endpoint.url, endpoint.iam)
+        sign_headers(endpoint.url, endpoint.iam)
     except GraphError as error:
         fix = "attach a role to this machine, or run aws sso login; gremlin.role_arn must trust it"
         return [failed(SIGNING, error, fix)]
@@ -158,7 +158,7 @@ def _format_version(number: tuple[int, int]) -> str:
 
 
 def _answer(endpoint: Endpoint, traversal: GraphTraversal) -> list[Any]:
-    with translated_errors(endpoint):
+    with translate_errors(endpoint):
         answer: list[Any] = traversal.to_list()
         return answer
 
@@ -262,7 +262,7 @@ def _grammar(endpoint: Endpoint) -> Diagnosis:
     options = {"language": "gremlin-lang"}
     with open_client(endpoint, 1) as client:
         try:
-            with translated_errors(endpoint):
+            with translate_errors(endpoint):
                 client.submit("g.V('doctor').count()", request_options=options).all().result()
         except GraphRejected as error:
             message = f"text queries may be rejected: {error.message}"

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import requests
 
-from lineage_merge.load.gremlin.connection import Endpoint, open_client, translated_errors
-from lineage_merge.load.gremlin.signing import signed_headers
+from lineage_merge.load.gremlin.connection import Endpoint, open_client, translate_errors
+from lineage_merge.load.gremlin.signing import sign_headers
 from lineage_merge.model.errors import GraphError
 
 _SECONDS = 3.0
@@ -59,7 +59,7 @@ def _ask_status(endpoint: Endpoint) -> Server | None:
     parts = urlsplit(endpoint.url)
     page = f"{'https' if parts.scheme == 'wss' else 'http'}://{parts.netloc.rpartition('@')[2]}/status"
     try:
-        signed = signed_headers(page, endpoint.iam) if endpoint.iam else {}
+        signed = sign_headers(page, endpoint.iam) if endpoint.iam else {}
         answer = requests.get(page, headers=signed, timeout=_SECONDS, allow_redirects=False)
         status = answer.json() if answer.ok else None
     except (requests.RequestException, ValueError, GraphError):
@@ -72,7 +72,7 @@ def _ask_status(endpoint: Endpoint) -> Server | None:
 def _ask_script(endpoint: Endpoint) -> Server | None:
     # Groovy, only here: Gremlin Server reports its version by no other means.
     try:
-        with open_client(endpoint, 1) as client, translated_errors(endpoint):
+        with open_client(endpoint, 1) as client, translate_errors(endpoint):
             (version,) = client.submit("Gremlin.version()").all().result()
     except (GraphError, ValueError):
         return None

@@ -82,7 +82,7 @@ class _Vertices:
     def select(
         self, labels: Sequence[str], environment: str | None, dag: str | None, match: Match | None = None
     ) -> Sequence[int]:
-        conditions = _in_scope(labels, environment, dag)
+        conditions = _match_scope(labels, environment, dag)
         return _select(self._columns, [*conditions, match] if match else conditions, self._duplicates)
 
     def environments(self) -> list[str]:
@@ -109,7 +109,7 @@ class _Vertices:
         return pc.is_in(_all_positions(len(column)), value_set=pc.unique(first))
 
 
-def _in_scope(labels: Sequence[str], environment: str | None, dag: str | None) -> list[Match]:
+def _match_scope(labels: Sequence[str], environment: str | None, dag: str | None) -> list[Match]:
     scope = (("environment", environment), ("dag_name", dag))
     return [
         Match(("label",), tuple(labels)),
@@ -141,7 +141,7 @@ class _Edges:
         return Adjacency(*(positions_of(column.take(order)) for column in (here, there, edges)))
 
     def select(self, labels: Sequence[str], environment: str | None, dag: str | None) -> Sequence[int]:
-        return _select(self._columns, _in_scope(labels, environment, dag), self._complete)
+        return _select(self._columns, _match_scope(labels, environment, dag), self._complete)
 
     def ends(self, positions: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
         if not len(positions):

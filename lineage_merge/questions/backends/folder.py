@@ -11,7 +11,7 @@ from typing import Any
 
 from lineage_merge.graph_format.columns import Columns, JsonColumns, invalid_rows, is_text, open_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
-from lineage_merge.graph_format.stored_files import stored_files
+from lineage_merge.graph_format.stored_files import find_stored_files
 from lineage_merge.infra.embedded.graph_store import snapshot_folder
 from lineage_merge.model.errors import EmbeddedError, IntermediateError
 from lineage_merge.questions.backends.columnar import ColumnarGraph
@@ -57,7 +57,7 @@ class _Folder:
 
     @classmethod
     def open(cls, path: str, kind: str, ddl: str, required: Collection[str]) -> "_Folder":
-        file_format, files = stored_files(path)
+        file_format, files = find_stored_files(path)
         columns: Columns = (
             open_parquet([file.location for file in files])
             if file_format == "parquet"

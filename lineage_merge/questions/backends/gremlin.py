@@ -242,7 +242,7 @@ def edges_at(
 ) -> GraphTraversal:
     """Return outgoing (`down`) or incoming (`up`) edges of vertices, with all properties."""
     at = g.V(*ids)
-    return project_edges(_of_dag(at.out_e(*labels) if direction == "down" else at.in_e(*labels), dag))
+    return project_edges(_filter_dag(at.out_e(*labels) if direction == "down" else at.in_e(*labels), dag))
 
 
 def edges_below(
@@ -254,7 +254,7 @@ def edges_below(
 ) -> GraphTraversal:
     """Return the outgoing edges of these vertices and of all that are reachable, with all properties."""
     walk = g.V(*ids).emit().repeat(_hop(__, labels, "down", dag).dedup().barrier())
-    return project_edges(_of_dag(walk.dedup().out_e(*labels, *ends), dag))
+    return project_edges(_filter_dag(walk.dedup().out_e(*labels, *ends), dag))
 
 
 def find_tagged(
@@ -272,11 +272,11 @@ def find_tagged(
 def feeds_without_columns(g: GraphTraversalSource, ids: Sequence[str], dag: str | None) -> GraphTraversal:
     """Return the outgoing feeds whose job has no known column lineage into the target."""
     into = __.in_v().union(
-        _of_dag(__.in_e("influences"), dag),
-        _of_dag(__.repeat(__.out("has_column")).emit().in_e("feeds_column"), dag),
+        _filter_dag(__.in_e("influences"), dag),
+        _filter_dag(__.repeat(__.out("has_column")).emit().in_e("feeds_column"), dag),
     )
     known = into.where(P.eq("feed")).by("job_name")
-    feeds = _of_dag(g.V(*ids).out_e("feeds"), dag).as_("feed")
+    feeds = _filter_dag(g.V(*ids).out_e("feeds"), dag).as_("feed")
     return project_edges(feeds.or_(__.has("column_lineage", "unavailable"), __.not_(known)))
 
 
@@ -287,7 +287,7 @@ def pairs_from(
 
     Not with `path()`: its responses contain a set of labels per step and take twice as long to read.
     """
-    edges = _of_dag(g.V(*ids).out_e(*labels), dag)
+    edges = _filter_dag(g.V(*ids).out_e(*labels), dag)
     return edges.project("from", "to").by(__.out_v().id_()).by(__.in_v().id_())
 
 
@@ -310,13 +310,13 @@ def reach(
 
 def without_consumer(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
     """Return the ids of written datasets that feed no other dataset."""
-    written = select_vertices(g, DATASET_LABELS, environment, None).where(_of_dag(__.in_e("writes"), dag))
+    written = select_vertices(g, DATASET_LABELS, environment, None).where(_filter_dag(__.in_e("writes"), dag))
     return written.as_("dataset").not_(__.out("feeds").where(P.neq("dataset"))).id_()
 
 
 def without_producer(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
     """Return the ids of datasets that are read, but neither fed nor written."""
-    read = select_vertices(g, DATASET_LABELS, environment, None).where(_of_dag(__.out_e("feeds"), dag))
+    read = select_vertices(g, DATASET_LABELS, environment, None).where(_filter_dag(__.out_e("feeds"), dag))
     return read.not_(__.in_e("feeds", "writes")).id_()
 
 
@@ -327,7 +327,7 @@ def select_vertices(
     elements = g.V().has_label(*labels)
     if environment is not None:
         elements = elements.has("environment", environment)
-    return _of_dag(elements, dag)
+    return _filter_dag(elements, dag)
 
 
 def _hop(at: Any, labels: Sequence[str], direction: Direction, dag: str | None) -> GraphTraversal:
@@ -338,11 +338,11 @@ def _hop(at: Any, labels: Sequence[str], direction: Direction, dag: str | None) 
     if dag is None:
         return at.out(*labels) if direction == "down" else at.in_(*labels)
     if direction == "down":
-        return _of_dag(at.out_e(*labels), dag).in_v()
-    return _of_dag(at.in_e(*labels), dag).out_v()
+        return _filter_dag(at.out_e(*labels), dag).in_v()
+    return _filter_dag(at.in_e(*labels), dag).out_v()
 
 
-def _of_dag(elements: GraphTraversal, dag: str | None) -> GraphTraversal:
+def _filter_dag(elements: GraphTraversal, dag: str | None) -> GraphTraversal:
     return elements if dag is None else elements.has("dag_name", dag)
 
 

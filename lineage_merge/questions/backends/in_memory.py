@@ -11,7 +11,7 @@ from lineage_merge.questions.backends.indexed_graph import (
     Adjacency,
     IndexedGraph,
     Match,
-    sorted_edges,
+    sort_edges,
 )
 from lineage_merge.questions.graph import Direction, case_variants
 
@@ -73,7 +73,7 @@ class _Edges:
             edges = self.select([label], None, dag)
             starts, ends = self.ends(edges)
             here, there = (starts, ends) if direction == "down" else (ends, starts)
-            self._adjacencies[key] = sorted_edges(zip(here, there, edges, strict=True))
+            self._adjacencies[key] = sort_edges(zip(here, there, edges, strict=True))
         return self._adjacencies[key]
 
     def select(self, labels: Sequence[str], environment: str | None, dag: str | None) -> list[int]:

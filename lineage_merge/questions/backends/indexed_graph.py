@@ -253,7 +253,7 @@ class IndexedGraph:
         for batch in batched(self._edges.select(edges, environment, dag) if edges else (), _BATCH):
             yield from self._edges.at(batch)
 
-    def _with_fields(self, columns: Sequence[int]) -> Sequence[int]:
+    def _add_fields(self, columns: Sequence[int]) -> Sequence[int]:
         fields = self._reach(columns, [_FIELDS], "down", None, None)
         return [*columns, *fields] if fields else columns
 
@@ -312,7 +312,7 @@ class IndexedGraph:
                 *into_rows.edges[into_rows.span(dataset)],
                 *(
                     edge
-                    for column in self._with_fields(columns.there[columns.span(dataset)])
+                    for column in self._add_fields(columns.there[columns.span(dataset)])
                     for edge in into_columns.edges[into_columns.span(column)]
                 ),
             ]
@@ -322,7 +322,7 @@ class IndexedGraph:
         return {dataset: {next(names) for _ in into} for dataset, into in edges.items()}
 
 
-def sorted_edges(ends: Iterable[tuple[int, int, int]]) -> Adjacency:
+def sort_edges(ends: Iterable[tuple[int, int, int]]) -> Adjacency:
     """Return an adjacency of (vertex, other vertex, edge)."""
     ordered = sorted(ends, key=lambda end: end[0])
     here, there, edges = zip(*ordered, strict=True) if ordered else ((), (), ())

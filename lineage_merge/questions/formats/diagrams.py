@@ -32,14 +32,14 @@ def _mermaid_lines(graph: Subgraph) -> Iterator[str]:
     yield "flowchart LR"
     short = {identifier: f"n{number}" for number, identifier in enumerate(graph.vertices)}
     for vertex in graph.vertices.values():
-        yield f"  {short[vertex.id]}{_shaped(graph, vertex)}"
+        yield f"  {short[vertex.id]}{_shape(graph, vertex)}"
     for edge in graph.edges:
         text = truncate(caption(edge), 80)
         label = f'|"{escape(text)}"|' if text else ""
         yield f"  {short[edge.from_id]} {_ARROWS.get(edge.label, '-->')}{label} {short[edge.to_id]}"
 
 
-def _shaped(graph: Subgraph, vertex: Vertex) -> str:
+def _shape(graph: Subgraph, vertex: Vertex) -> str:
     begin, end = _MERMAID_SHAPES.get(vertex.label, ("[", "]"))
     return f'{begin}"{escape(title(graph, vertex))}"{end}'
 
@@ -47,14 +47,14 @@ def _shaped(graph: Subgraph, vertex: Vertex) -> str:
 def escape(text: str) -> str:
     """Escape a text for use between quotes; line feeds become spaces."""
     line = " ".join(_CONTROL.sub("\ufffd", text).split("\n"))
-    special = _SPECIAL.sub(lambda match: _numbered(match[0]), line)
+    special = _SPECIAL.sub(lambda match: _number(match[0]), line)
     # Before parsing, Mermaid removes the last semicolon of anything like "style ...: ...#...;".
     if re.search("style|classDef", special):
         special = special.replace(":", "#58;")
     return special or " "
 
 
-def _numbered(text: str) -> str:
+def _number(text: str) -> str:
     return "".join(f"#{ord(character)};" for character in text)
 
 

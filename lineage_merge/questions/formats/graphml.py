@@ -35,7 +35,7 @@ def write_elements(elements: Iterable[Vertex | Edge]) -> Iterator[str]:
 
     The head of the file declares all possible keys, because the elements are not known yet.
     """
-    return _lines(elements, _declared(NODE_PROPERTIES), _declared(EDGE_PROPERTIES))
+    return _lines(elements, _declare(NODE_PROPERTIES), _declare(EDGE_PROPERTIES))
 
 
 def _lines(elements: Iterable[Vertex | Edge], of_nodes: _Types, of_edges: _Types) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _types(elements: Iterable[Vertex | Edge]) -> _Types:
     return types
 
 
-def _declared(properties: Iterable[Property]) -> _Types:
+def _declare(properties: Iterable[Property]) -> _Types:
     """Return the types of all properties of the graph model."""
     keys = dict.fromkeys(("label", "environment", "dag_name"), "string")
     return keys | {key.name: key.type for key in properties}

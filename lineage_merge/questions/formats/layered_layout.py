@@ -69,7 +69,7 @@ def layout(sizes: Mapping[str, Size], links: Iterable[Link]) -> Layout:
         link for link in links if link.source != link.target and sizes.keys() >= {link.source, link.target}
     )
     linked = {end for link in known for end in (link.source, link.target)}
-    connected = _connected({key: size for key, size in sizes.items() if key in linked}, list(known))
+    connected = _lay_out_connected({key: size for key, size in sizes.items() if key in linked}, list(known))
     single = {key: size for key, size in sizes.items() if key not in linked}
     top = connected.height + _GAP_Y if connected.places else 0
     return Layout({**connected.places, **_rows(single, top)}, connected.bends)
@@ -123,7 +123,7 @@ def _topological(
     return finished[::-1], closing
 
 
-def _connected(sizes: Mapping[str, Size], lines: Sequence[Link]) -> Layout:
+def _lay_out_connected(sizes: Mapping[str, Size], lines: Sequence[Link]) -> Layout:
     by_layer = layers([*sizes], dict.fromkeys((link.source, link.target) for link in lines))
     layer_of = {box: number for number, layer in enumerate(by_layer) for box in layer}
     nodes = [[_Node(box) for box in layer] for layer in by_layer]

@@ -65,13 +65,13 @@ def _box(dataset: Vertex, x: int, y: int) -> str:
     name, whole = one_line(dataset.name), one_line(dataset.title)
     place = dataset.label if whole == name else f"{dataset.label} in {whole.removesuffix(name).rstrip('/.')}"
     return (
-        f"<g><title>{_escaped(whole)}</title>"
+        f"<g><title>{_escape(whole)}</title>"
         f'<rect x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="4" fill="none"'
         ' stroke="currentColor"/>'
         f'<text x="{x + 8}" y="{y + 19}" font-size="13" font-weight="bold" fill="currentColor">'
-        f"{_escaped(name, _NAME_LENGTH - 4)}</text>"
+        f"{_escape(name, _NAME_LENGTH - 4)}</text>"
         f'<text x="{x + 8}" y="{y + 35}" font-size="11" fill="currentColor" opacity="0.7">'
-        f"{_escaped(place, _NAME_LENGTH + 2)}</text></g>"
+        f"{_escape(place, _NAME_LENGTH + 2)}</text></g>"
     )
 
 
@@ -82,7 +82,7 @@ def _line(edge: Edge, places: Mapping[str, tuple[int, int]]) -> str:
     bend = _GAP_X // 2
     path = f"M{from_x} {from_y}C{from_x + bend} {from_y} {x - bend} {y} {x} {y}m-7 -4l7 4l-7 4"
     return (
-        f"<g><title>{_escaped(one_line(caption(edge)))}</title>"
+        f"<g><title>{_escape(one_line(caption(edge)))}</title>"
         f'<path d="{path}" fill="none" stroke="currentColor" opacity="0.7"/></g>'
     )
 
@@ -93,7 +93,7 @@ def _table(graph: Subgraph) -> str:
         return ""
     head = "".join(f'<th style="{_CELL}">{heading}</th>' for heading in _HEADINGS)
     body = "".join(
-        "<tr>" + "".join(f'<td style="{_CELL}">{_escaped(cell)}</td>' for cell in row) + "</tr>"
+        "<tr>" + "".join(f'<td style="{_CELL}">{_escape(cell)}</td>' for cell in row) + "</tr>"
         for row in rows[:MAX_ROWS]
     )
     more = f"<p>{len(rows) - MAX_ROWS} more rows are not shown.</p>" if len(rows) > MAX_ROWS else ""
@@ -131,5 +131,5 @@ def _derivation(graph: Subgraph, edge: Edge) -> tuple[str, str, str]:
     return source, transformation(edge), str(edge.properties.get("expression", ""))
 
 
-def _escaped(text: str, most: int = _TEXT_LENGTH) -> str:
+def _escape(text: str, most: int = _TEXT_LENGTH) -> str:
     return escape(truncate(one_line(text), most))

@@ -200,7 +200,7 @@ class _Drawing:
             f' fill="{_FILLS.get(box.label, _FILL)}" stroke="{mark.colour}" stroke-width="{line}"/>'
         )
         name = fit_text(f"{mark.sign} {box.name}".strip(), inner, 13, bold=True)
-        yield _words(name, x + 10, y + 18, 13, bold=True, colour=_marked(mark))
+        yield _words(name, x + 10, y + 18, 13, bold=True, colour=_draw_mark(mark))
         yield _words(fit_text(box.place, inner, 11), x + 10, y + 34, 11, colour=_FAINT)
         yield "</g>"
         for number, column in enumerate(box.columns):
@@ -220,7 +220,7 @@ class _Drawing:
             f' rx="2" fill="{_PAPER}" stroke="{mark.colour if mark is not _USUAL else "none"}"/>'
         )
         shown = fit_text(f"{mark.sign} {name}".strip(), place.width - 20, 11)
-        yield f"{_words(shown, place.x + 10, place.y + 12, 11, colour=_marked(mark))}</g>"
+        yield f"{_words(shown, place.x + 10, place.y + 12, 11, colour=_draw_mark(mark))}</g>"
 
     def _line(self, edge: Edge) -> str:
         """Return a curve with an arrowhead, behind the boxes."""
@@ -325,7 +325,7 @@ def _text(text: str) -> str:
     return xml_characters(one_line(text))
 
 
-def _marked(mark: Mark) -> str:
+def _draw_mark(mark: Mark) -> str:
     return mark.colour if mark.sign else _INK
 
 

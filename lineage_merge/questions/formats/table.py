@@ -52,14 +52,14 @@ class AnswerTable:
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Table]:
         """Yield the table for a terminal: cells wrap between words if all columns fit so, else anywhere."""
         table = Table(box=None, pad_edge=False)
-        columns = [*zip(self.headers, *(map(_shown, values) for values in self.values), strict=True)]
+        columns = [*zip(self.headers, *(map(_show, values) for values in self.values), strict=True)]
         widths = _widths(columns, options.max_width)
         for position, header in enumerate(self.headers):
             width = widths[position] if widths else None
             table.add_column(Text(header), overflow="fold", header_style="bold", width=width)
         for values in self.values:
             # Text, because names may contain square brackets, which are markup in str.
-            table.add_row(*(Text(_shown(value)) for value in values))
+            table.add_row(*(Text(_show(value)) for value in values))
         yield table
 
     def lines(self, width: int) -> list[str] | None:
@@ -67,7 +67,7 @@ class AnswerTable:
 
         Of thousands of rows rich takes many times as long.
         """
-        rows = [self.headers, *(tuple(map(_shown, values)) for values in self.values)]
+        rows = [self.headers, *(tuple(map(_show, values)) for values in self.values)]
         widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
         if sum(widths) + len(_BETWEEN) * (len(widths) - 1) > width:
             return None
@@ -202,11 +202,11 @@ def _html_table(table: AnswerTable) -> Iterator[str]:
     yield from (f"<th>{escape(header)}</th>" for header in table.headers)
     yield "</tr></thead><tbody>"
     for values in table.values[:_MAX_ROWS]:
-        yield "<tr>" + "".join(f"<td>{escape(_shown(value))}</td>" for value in values) + "</tr>"
+        yield "<tr>" + "".join(f"<td>{escape(_show(value))}</td>" for value in values) + "</tr>"
     yield "</tbody></table>"
     if len(table.values) > _MAX_ROWS:
         yield f"<p>{len(table.values) - _MAX_ROWS:,} more rows</p>"
 
 
-def _shown(value: str | int) -> str:
+def _show(value: str | int) -> str:
     return f"{value:,}" if isinstance(value, int) else value

@@ -50,7 +50,7 @@ def carrier_tree(chosen: "PropagatedTags", propagated: "PropagatedTags") -> Iter
     """
     titles = chosen.vertices
     below = gather(
-        ((carrier.tag, carrier.previous), carrier) for carrier in _with_paths(chosen.carriers, propagated)
+        ((carrier.tag, carrier.previous), carrier) for carrier in _add_paths(chosen.carriers, propagated)
     )
     stops = gather((stop.tag, stop) for stop in chosen.stops)
     for number, tag in enumerate(sorted({tag for tag, _ in below} | stops.keys())):
@@ -59,14 +59,14 @@ def carrier_tree(chosen: "PropagatedTags", propagated: "PropagatedTags") -> Iter
         yield Text(one_line(tag), style="bold")
         for guide, carrier in _walk(tag, below):
             line = Text(guide).append(one_line(title_in(titles, carrier.id)), style="" if guide else "bold")
-            yield line.append(_arrived(carrier), style="cyan")
+            yield line.append(_describe_arrival(carrier), style="cyan")
         for stop in stops.get(tag, ()):
             line = Text(f"stopped: {one_line(title_in(titles, stop.id))}", style="dim")
             source = f"  ← {one_line(title_in(titles, stop.last.start))}" if stop.last else ""
             yield line.append(f"  {one_line(_reason(stop))}{source}")
 
 
-def _with_paths(carriers: "Iterable[Carrier]", propagated: "PropagatedTags") -> "Iterator[Carrier]":
+def _add_paths(carriers: "Iterable[Carrier]", propagated: "PropagatedTags") -> "Iterator[Carrier]":
     """Yield carriers and all carriers on their paths, by tag and id."""
     known = {(carrier.tag, carrier.id): carrier for carrier in propagated.carriers}
     needed: dict[tuple[str, str], Carrier] = {}
@@ -89,7 +89,7 @@ def _walk(tag: str, below: "Mapping[tuple[str, str], list[Carrier]]") -> "Iterat
             stack.append((inner, "├── " if number else "└── ", child))
 
 
-def _arrived(carrier: "Carrier") -> str:
+def _describe_arrival(carrier: "Carrier") -> str:
     """Return how the tag arrives at a carrier: job, transformation and expression."""
     if carrier.last is None:
         return ""

@@ -24,8 +24,8 @@ def tree(graph: Subgraph, roots: Sequence[str] | None = None, direction: Directi
     Without `roots`, the tree starts at all vertices without incoming edges, and at the first vertex of cycles
     that have none. Columns that determine rows (`influences`) follow the tree.
     """
-    plan = _planned(graph, roots, direction)
-    lines = list(_drawn(plan))
+    plan = _make_plan(graph, roots, direction)
+    lines = list(_draw(plan))
     influences = [edge for edge in graph.edges if edge.label == "influences"]
     if influences:
         lines += [Text(), Text("rows determined by:", style="bold")]
@@ -59,7 +59,7 @@ class _Plan:
             yield there, edges, self.opened_under.get(there) == identifier
 
 
-def _planned(graph: Subgraph, roots: Sequence[str] | None, direction: Direction) -> _Plan:
+def _make_plan(graph: Subgraph, roots: Sequence[str] | None, direction: Direction) -> _Plan:
     columns: dict[str, list[Vertex]] = defaultdict(list)
     fields: set[tuple[str, str]] = set()
     for edge in graph.edges:
@@ -127,11 +127,11 @@ def _number(plan: _Plan) -> None:
         left += [there for there, _, opened in reversed(list(plan.children(here))) if opened]
 
 
-def _drawn(plan: _Plan) -> Iterator[Text]:
+def _draw(plan: _Plan) -> Iterator[Text]:
     for start in plan.starts:
         if start not in plan.graph.vertices:
             continue
-        yield _named(plan, start)
+        yield _write_name(plan, start)
         # A stack of lines to draw, each with its prefix.
         left = [("", child) for child in reversed(_below(plan, start))]
         while left:
@@ -149,8 +149,8 @@ def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
     ]
     arrow = "←" if plan.direction == "down" else "→"
     for there, edges, opened in plan.children(here):
-        line = _named(plan, there)
-        if moves := "; ".join(dict.fromkeys(_moved_by(edge) for edge in edges)):
+        line = _write_name(plan, there)
+        if moves := "; ".join(dict.fromkeys(_write_job(edge) for edge in edges)):
             line.append(f"  {arrow} {moves}", style="cyan")
         for via in dict.fromkeys(edge.properties["via"] for edge in edges if "via" in edge.properties):
             line.append(f" via {one_line(via)}", style="dim")
@@ -167,13 +167,13 @@ def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
     return [(line, opened, number == len(lines)) for number, (line, opened) in enumerate(lines, 1)]
 
 
-def _named(plan: _Plan, identifier: str) -> Text:
+def _write_name(plan: _Plan, identifier: str) -> Text:
     vertex = plan.graph.vertices[identifier]
     name = Text(one_line(title(plan.graph, vertex)), style="bold")
     return Text().append_text(name).append(f"  {vertex.label}", style="dim")
 
 
-def _moved_by(edge: Edge) -> str:
+def _write_job(edge: Edge) -> str:
     parts = [edge.job, transformation(edge), edge.properties.get("expression", "")]
     return "  ".join(truncate(one_line(part)) for part in parts if part)
 

@@ -226,7 +226,7 @@ def _requirements(
         missing = [requirement for requirement in rule.must_have if not _has(scope, dataset, requirement)]
         if missing:
             fixes = dict.fromkeys(_fix(requirement) for requirement in missing)
-            yield violation_of(dataset, f"has no {_listed(missing)}", "; ".join(fixes), policy)
+            yield violation_of(dataset, f"has no {_list_missing(missing)}", "; ".join(fixes), policy)
 
 
 def _has(scope: PolicyScope, dataset: Vertex, requirement: str) -> bool:
@@ -250,7 +250,7 @@ def _fix(requirement: str) -> str:
     return f"add the tag {tag} in dbt, the catalog or `metadata`" if tag else _FIXES[kind]
 
 
-def _listed(missing: list[str]) -> str:
+def _list_missing(missing: list[str]) -> str:
     shown = [f"tag {name.partition(':')[2]}" if ":" in name else name for name in missing]
     return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
@@ -341,7 +341,7 @@ def check_policies(
     tags = {tag for policy in policies if isinstance(policy.rule, TagRule) for tag in policy.rule.tags}
     now = time.time_ns() // 1_000_000 if now is None else now
     scope = PolicyScope(graph, tuple(layers), environment, dag, now, sorted(tags), propagation or {})
-    results = [_ordered(_result(policy, scope)) for policy in policies]
+    results = [_sort(_result(policy, scope)) for policy in policies]
     violations = [violation for result in results for violation in result.violations]
     edges = [edge for violation in violations for edge in violation.path]
     ids = ends(edges) | {violation.element_id for violation in violations if violation.element_id}
@@ -359,7 +359,7 @@ def _result(policy: Policy, scope: PolicyScope) -> CheckedPolicy:
             return find_lacking_datasets(policy, rule, scope)
 
 
-def _ordered(result: CheckedPolicy) -> CheckedPolicy:
+def _sort(result: CheckedPolicy) -> CheckedPolicy:
     violations = sorted(
         result.violations, key=lambda violation: (violation.title, violation.element_id, violation.message)
     )

@@ -198,7 +198,7 @@ def find_causes(situation: Situation) -> tuple[Cause, ...]:
     return tuple(nearest.values())
 
 
-def failed_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
+def find_failed_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the jobs of the dataset whose newest run failed."""
     for job in situation.updates[dataset].jobs:
         if job.properties.get("status") == FAILED:
@@ -207,17 +207,17 @@ def failed_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
             yield Finding(job, evidence, ("jobs", "--failed", "--search", job.name), at, FAILED)
 
 
-def skipped_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
+def find_skipped_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the jobs of the dataset that were skipped since their last run."""
     for job in situation.updates[dataset].jobs:
-        if skipped := _skipped_at(job):
+        if skipped := _find_skip(job):
             ran = job.properties.get("last_run_at")
             last = f"its last run was{_at(ran)}" if ran is not None else "no run is known"
             evidence = f"{job.name} was skipped{_at(skipped)}; {last}"
             yield Finding(job, evidence, ("jobs", "--search", job.name), skipped, SKIPPED)
 
 
-def _skipped_at(job: Vertex) -> int | None:
+def _find_skip(job: Vertex) -> int | None:
     """Return when a job was skipped, None if it was not, or ran later."""
     skipped = job.properties.get("skipped_at")
     return skipped if skipped is not None and skipped > job.properties.get("last_run_at", 0) else None
@@ -236,11 +236,11 @@ def missing_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
     other = max(updated, key=lambda source: (updated[source], source), default=None)
     for job in update.jobs:
         at = job.properties.get("last_run_at")
-        if at is None or job.properties.get("status") == FAILED or _skipped_at(job):
+        if at is None or job.properties.get("status") == FAILED or _find_skip(job):
             continue
         following = ("jobs", "--search", job.name)
         ran = f"{job.name} last ran{_at(at)}"
-        missed = _missed_run(situation, job, at)
+        missed = _find_missed_run(situation, job, at)
         if other is not None and updated[other] > at:
             evidence = f"{ran}; input {situation.title(other)} was updated{_at(updated[other])}"
             yield Finding(job, evidence, following, at, SUCCEEDED, other=other, other_at=updated[other])
@@ -306,7 +306,7 @@ def recent_changes(situation: Situation, dataset: str) -> Iterator[Finding]:
         yield Finding(situation.updates[dataset].dataset, evidence, following, changes[0].at)
 
 
-def failed_tests(situation: Situation, dataset: str) -> Iterator[Finding]:
+def find_failed_tests(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the tests of the dataset and its columns that did not pass, each once."""
     failed = {
         check.assertion.id: check
@@ -327,13 +327,13 @@ def failed_tests(situation: Situation, dataset: str) -> Iterator[Finding]:
 Rule = Callable[[Situation, str], Iterator[Finding]]
 # In the order of causes with the same distance.
 RULES: Mapping[Kind, Rule] = {
-    "failed_run": failed_runs,
-    "skipped_run": skipped_runs,
+    "failed_run": find_failed_runs,
+    "skipped_run": find_skipped_runs,
     "missing_run": missing_runs,
     "silent_write": silent_writes,
     "stale_source": stale_sources,
     "late_write": late_writes,
-    "failed_test": failed_tests,
+    "failed_test": find_failed_tests,
     "recent_change": recent_changes,
 }
 
@@ -375,7 +375,7 @@ def _silent_writes(
     return silent
 
 
-def _missed_run(situation: Situation, job: Vertex, at: int) -> tuple[str, int] | None:
+def _find_missed_run(situation: Situation, job: Vertex, at: int) -> tuple[str, int] | None:
     """Return a DAG of the job and a time since when most of its other jobs ran, if long after the job."""
     for dag in job.dags:
         others = sorted(end for job_id, end in situation.dag_runs.get(dag, {}).items() if job_id != job.id)

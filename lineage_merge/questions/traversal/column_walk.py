@@ -38,13 +38,13 @@ def column_edges(
     where it continues; they are no hop.
     """
     labels = (_FEEDS, "influences") if influences else (_FEEDS,)
-    inner = _without_fields(graph, set(starts), direction, depth, dag)
+    inner = _walk_without_fields(graph, set(starts), direction, depth, dag)
     if inner is not None:
         return _at(graph, inner, labels, direction, dag)
     return list(_through_fields(graph, starts, labels, direction, depth, dag).values())
 
 
-def reached_columns(
+def find_reached_columns(
     graph: LineageGraph,
     starts: Collection[str],
     direction: Direction,
@@ -70,7 +70,7 @@ def column_ends(edges: Iterable[Edge]) -> set[str]:
     }
 
 
-def _without_fields(
+def _walk_without_fields(
     graph: LineageGraph, starts: set[str], direction: Direction, depth: int | None, dag: str | None
 ) -> set[str] | None:
     """Return the columns whose edges are within the depth; None if one is, or has, a field."""
@@ -117,7 +117,7 @@ def _through_fields(
             _at(graph, inside | below.keys(), labels, direction, dag), key=lambda edge: edge.id
         ):
             here = edge.from_id if direction == "down" else edge.to_id
-            followed = [passed_on(edge, column, direction) for column in below.get(here, ())]
+            followed = [pass_on(edge, column, direction) for column in below.get(here, ())]
             if here in inside:
                 followed.append(edge)
                 _contain(here, frontier, fields, walked)
@@ -140,7 +140,7 @@ def _contain(
         field = edge.from_id
 
 
-def passed_on(edge: Edge, field: str, direction: Direction) -> Edge:
+def pass_on(edge: Edge, field: str, direction: Direction) -> Edge:
     """Return the edge over which a field of a structure follows an edge of the structure."""
     here, there = (edge.from_id, edge.to_id) if direction == "down" else (edge.to_id, edge.from_id)
     rest = field[len(here) :]
@@ -159,11 +159,11 @@ def with_derived(graph: LineageGraph, ids: Collection[str]) -> list[Vertex]:
     if missing:
         above = {structure for field in missing for structure in structures_of(field)} - known.keys()
         known.update((vertex.id, vertex) for vertex in graph.vertices(sorted(above)))
-        vertices += (_derived(field, known) for field in missing)
+        vertices += (_derive(field, known) for field in missing)
     return vertices
 
 
-def _derived(field: str, known: Mapping[str, Vertex]) -> Vertex:
+def _derive(field: str, known: Mapping[str, Vertex]) -> Vertex:
     above: Iterator[Vertex] = (known[outer] for outer in reversed(structures_of(field)) if outer in known)
     structure = next(above, None)
     names = {"name": decode(field.rpartition("|")[2]), "qualified_name": dot_path(column_of(field))}

@@ -215,7 +215,7 @@ class AffectedTest:
     effect: Effect | None = None
 
 
-def affected_tests(
+def find_affected_tests(
     graph: LineageGraph, dependents: Dependents, dag: str | None = None
 ) -> tuple[AffectedTest, ...]:
     """Return the assertions on the changed element and its dependents, the nearest first.

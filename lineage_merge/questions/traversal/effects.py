@@ -114,23 +114,23 @@ def follow(change: Change, state: State, step: Step) -> State:
         return State.CARRIED if step.transformation in _DIRECT else State.BROKEN
     if change is Change.RENAME:
         return State.CARRIED if step.copies_all else State.BROKEN
-    return _retyped(step)
+    return _change_type(step)
 
 
-def _retyped(step: Step) -> State:
+def _change_type(step: Step) -> State:
     """Return the state of what reads a column with another type."""
     if step.transformation == "IDENTITY":
         return State.CARRIED
     if step.transformation == "TRANSFORMATION" and _outer_calls(step.expression) <= _CASTS:
         return State.DEPENDENT
     if step.transformation == "AGGREGATION":
-        return _aggregated(_outer_calls(step.expression))
+        return _aggregate(_outer_calls(step.expression))
     if step.transformation == UNTYPED_TEST:
         return State.UNAFFECTED
     return State.ALTERED if step.transformation in {*_ORDERS, USE} else State.BROKEN
 
 
-def _aggregated(functions: frozenset[str]) -> State:
+def _aggregate(functions: frozenset[str]) -> State:
     if functions == {"count"}:
         return State.UNAFFECTED
     return State.CARRIED if functions <= _SELECTING | {"count"} else State.BROKEN

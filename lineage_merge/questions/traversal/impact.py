@@ -7,7 +7,7 @@ from functools import lru_cache
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Vertex, subgraph
 from lineage_merge.model.elements import JobKey, dataset_of, job_id, structures_of
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.traversal.column_walk import column_edges, reached_columns, with_derived
+from lineage_merge.questions.traversal.column_walk import column_edges, find_reached_columns, with_derived
 from lineage_merge.questions.traversal.lineage import complete_subgraph, distances, ends, within_depth
 
 
@@ -45,11 +45,11 @@ def impact(
     they depend on a column if a dataset that they use does.
     """
     if changed.label == COLUMN:
-        return _of_column(graph, changed, depth, dag)
-    return _of_datasets(graph, changed, depth, dag)
+        return _find_of_column(graph, changed, depth, dag)
+    return _find_of_datasets(graph, changed, depth, dag)
 
 
-def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str | None) -> Impact:
+def _find_of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str | None) -> Impact:
     written: list[Edge] = []
     starts = {changed.id}
     if changed.label == JOB:
@@ -60,13 +60,13 @@ def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: s
     reached_graph = complete_subgraph(graph, {changed.id, *starts, *ends(edges)}, [*edges, *written], dag)
     of_starts = graph.edges_from(sorted(starts), ["has_column"])
     own = {edge.to_id for edge in of_starts}
-    reached = reached_columns(graph, own, "down", depth=depth, dag=dag)
+    reached = find_reached_columns(graph, own, "down", depth=depth, dag=dag)
     columns = reached | own if changed.label == JOB else {id_ for id_ in reached if not _is_in(id_, own)}
     affected = [dataset for dataset in reached_graph.datasets if dataset.id != changed.id]
     return Impact(
         reached_graph,
         datasets=tuple(dataset for dataset in affected if dataset.label != "exposure"),
-        columns=_in_order(with_derived(graph, columns)),
+        columns=_sort(with_derived(graph, columns)),
         jobs=_jobs(graph, edges),
         exposures=tuple(dataset for dataset in affected if dataset.label == "exposure"),
         dags=_dags(edges),
@@ -74,7 +74,7 @@ def _of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, dag: s
     )
 
 
-def _of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str | None) -> Impact:
+def _find_of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag: str | None) -> Impact:
     leaving = column_edges(graph, {changed.id}, "down", depth=depth, dag=dag, influences=True)
     edges = [edge for edge in leaving if edge.label != "influences"]
     influencing = [edge for edge in leaving if edge.label == "influences"]
@@ -130,12 +130,12 @@ def _job_id(environment: str, dag: str, job_type: str, name: str) -> str:
 def _jobs(graph: LineageGraph, edges: Iterable[Edge]) -> tuple[Vertex, ...]:
     """Return the jobs of these edges; edges to exposures have none."""
     ids = {job for edge in edges if (job := job_of(edge))}
-    return _in_order(vertex for vertex in graph.vertices(sorted(ids)) if vertex.label == JOB)
+    return _sort(vertex for vertex in graph.vertices(sorted(ids)) if vertex.label == JOB)
 
 
 def _dags(edges: Iterable[Edge]) -> tuple[str, ...]:
     return tuple(sorted({edge.properties["dag_name"] for edge in edges if "dag_name" in edge.properties}))
 
 
-def _in_order(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
+def _sort(vertices: Iterable[Vertex]) -> tuple[Vertex, ...]:
     return tuple(sorted(vertices, key=lambda vertex: vertex.id))

@@ -160,7 +160,7 @@ class InputUpdates:
             passed |= sources
             frontier = []
             for source in sources:
-                updated_at = _updated_at(self.updates, source)
+                updated_at = _find_update(self.updates, source)
                 if source in same_cycle:
                     frontier.append(source)
                 elif updated_at is None:
@@ -182,7 +182,7 @@ def input_updates(updates: Mapping[str, LastUpdate], inputs: Inputs) -> InputUpd
 
 def _newest_behind(updates: Mapping[str, LastUpdate], pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
     """Walk from each known update, newest first, through the datasets without one, each once."""
-    readers = gather((source, target) for source, target in pairs if _updated_at(updates, target) is None)
+    readers = gather((source, target) for source, target in pairs if _find_update(updates, target) is None)
     known = [(update.updated_at, id_) for id_, update in updates.items() if update.updated_at is not None]
     newest: dict[str, int] = {}
     for updated_at, start in sorted(known, reverse=True):
@@ -195,5 +195,5 @@ def _newest_behind(updates: Mapping[str, LastUpdate], pairs: Iterable[tuple[str,
     return newest
 
 
-def _updated_at(updates: Mapping[str, LastUpdate], dataset: str) -> int | None:
+def _find_update(updates: Mapping[str, LastUpdate], dataset: str) -> int | None:
     return updates[dataset].updated_at if dataset in updates else None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
-from lineage_merge.graph_format.comparison import Action, compare, compared_values
+from lineage_merge.graph_format.comparison import Action, compare, list_compared_values
 from lineage_merge.graph_format.elements import (
     COLUMN,
     JOB,
@@ -19,7 +19,7 @@ from lineage_merge.graph_format.elements import (
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.traversal.column_walk import reached_columns
+from lineage_merge.questions.traversal.column_walk import find_reached_columns
 
 Kind = Literal["dataset", "job", "feed", "column", "expression"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
@@ -135,7 +135,7 @@ class _Picture:
 
         def of_label(label: str, has: Callable[[str], bool]) -> dict[_Ends, dict[str, str]]:
             between = (edge for edge in edges if has(edge.from_id) and has(edge.to_id))
-            return _grouped(edge for edge in between if edge.label == label)
+            return _group(edge for edge in between if edge.label == label)
 
         return cls(
             {element.id: element for element in elements if isinstance(element, Vertex) and counts(element)},
@@ -144,12 +144,12 @@ class _Picture:
         )
 
 
-def _grouped(edges: Iterable[Edge]) -> dict[_Ends, dict[str, str]]:
+def _group(edges: Iterable[Edge]) -> dict[_Ends, dict[str, str]]:
     """Return the values of the edges between two vertices, which several jobs may have."""
     values: dict[_Ends, dict[str, set[str]]] = {}
     for edge in edges:
         properties = values.setdefault((edge.from_id, edge.to_id), {})
-        for name, value in {"job": edge.job, **compared_values(edge)}.items():
+        for name, value in {"job": edge.job, **list_compared_values(edge)}.items():
             properties.setdefault(name, set()).add(value)
     return {
         ends: {name: ", ".join(sorted(texts)) for name, texts in properties.items()}
@@ -166,7 +166,7 @@ def _changes(before: _Picture, after: _Picture) -> Iterator[Change]:
         kind: Kind = "column" if vertex.label == COLUMN else "job" if vertex.label == JOB else "dataset"
         if old is None or new is None:
             yield Change(kind, "removed" if new is None else "added", identifier, vertex.title)
-        elif differing := differences(compared_values(old), compared_values(new)):
+        elif differing := differences(list_compared_values(old), list_compared_values(new)):
             yield Change(kind, "changed", identifier, vertex.title, differences=differing)
     yield from _edge_changes("feed", before.feeds, after.feeds)
     both = (
@@ -200,7 +200,7 @@ def neighbors_of(
     ids = {start.id}
     for graph in graphs:
         ids |= (
-            reached_columns(graph, [start.id], direction, dag=dag)
+            find_reached_columns(graph, [start.id], direction, dag=dag)
             if is_column
             else graph.reach([start.id], ["feeds"], direction, dag=dag)
         )

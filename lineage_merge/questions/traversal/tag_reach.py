@@ -8,7 +8,7 @@ from lineage_merge.graph_format.elements import COLUMN, Edge, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import dataset_of, is_field, structures_of
 from lineage_merge.questions.graph import LineageGraph
-from lineage_merge.questions.traversal.column_walk import passed_on
+from lineage_merge.questions.traversal.column_walk import pass_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class TagReach:
         if is_field(column):
             for structure in structures_of(column):
                 for edge in self.columns.get(structure, ()):
-                    yield passed_on(edge, column, "down")
+                    yield pass_on(edge, column, "down")
 
 
 def read_reach(
@@ -55,9 +55,9 @@ def read_reach(
     datasets = known | {vertex.id: vertex for vertex in graph.vertices(sorted(ids - known.keys()))}
     return TagReach(
         tagged,
-        _by_start(reading.edges.values()),
+        _group_by_start(reading.edges.values()),
         {column: tuple(sorted(fields)) for column, fields in reading.fields.items()},
-        _by_start(reading.whole.values()),
+        _group_by_start(reading.whole.values()),
         {dataset: tuple(sorted(columns)) for dataset, columns in reading.owned.items()},
         datasets,
     )
@@ -84,8 +84,8 @@ class _Reading:
             reached = {dataset_of(column) for column in self._columns} | whole | self.owned.keys()
             new = reached - self.datasets
             self.datasets |= new
-            targets = self._fed_without_columns(new)
-            columns, whole = set(), self._with_all_below(targets - self.owned.keys())
+            targets = self._add_feeds(new)
+            columns, whole = set(), self._add_all_below(targets - self.owned.keys())
 
     def _columns_of(self, datasets: set[str]) -> set[str]:
         edges = self.graph.edges_from(sorted(datasets), ["has_column"], self.dag)
@@ -123,7 +123,7 @@ class _Reading:
                 ends.add(edge.to_id)
         return ends
 
-    def _fed_without_columns(self, datasets: set[str]) -> set[str]:
+    def _add_feeds(self, datasets: set[str]) -> set[str]:
         """Add the feeds without column lineage from these datasets; return their targets.
 
         Nothing is known of the columns of a dataset that has none. Tags describe rows: those who only read
@@ -136,7 +136,7 @@ class _Reading:
         self.whole.update((feed.id, feed) for feed in feeds)
         return {feed.to_id for feed in feeds}
 
-    def _with_all_below(self, targets: set[str]) -> set[str]:
+    def _add_all_below(self, targets: set[str]) -> set[str]:
         """Return these datasets and all below: many hops without columns take no more requests than one."""
         if not targets:
             return set()
@@ -144,7 +144,7 @@ class _Reading:
         return (targets | below) - self.owned.keys()
 
 
-def _by_start(edges: Iterable[Edge]) -> dict[str, tuple[Edge, ...]]:
+def _group_by_start(edges: Iterable[Edge]) -> dict[str, tuple[Edge, ...]]:
     by_start: dict[str, list[Edge]] = defaultdict(list)
     for edge in sorted(edges, key=lambda edge: (edge.from_id, edge.to_id, edge.label, edge.id)):
         by_start[edge.from_id].append(edge)

@@ -50,7 +50,7 @@ def enclosing_function(
     exact: set[str] = set()
     renamed: set[str] = set()
     is_all_inside = True
-    for names, calls in _parsed(expression):
+    for names, calls in _parse(expression):
         inside = next((call for call in calls if _matches(call, functions)), "")
         if inside:
             (exact if wanted in names else renamed).add(inside)
@@ -66,7 +66,7 @@ def _matches(function: str, globs: Sequence[str]) -> bool:
 
 
 @lru_cache(maxsize=10_000)
-def _parsed(expression: str) -> tuple[tuple[frozenset[str], tuple[str, ...]], ...]:
+def _parse(expression: str) -> tuple[tuple[frozenset[str], tuple[str, ...]], ...]:
     """Return each referenced column's possible names, and the functions around it, innermost first.
 
     Empty if the text cannot be parsed. `contact.email` is a column of a table or a field of a column.

@@ -7,7 +7,13 @@ from typing import Any
 
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.review.dbt_versions import DbtFile, DbtVersion, ReviewScope, changed_entries, version_of
+from lineage_merge.review.dbt_versions import (
+    DbtFile,
+    DbtVersion,
+    ReviewScope,
+    find_changed_entries,
+    version_of,
+)
 from lineage_merge.sources.dbt.manifest import read_manifest
 
 MANIFESTS = Path(__file__).parent / "manifests"
@@ -44,7 +50,7 @@ def scope() -> ReviewScope:
 def versions(base: dict[str, Any], head: dict[str, Any]) -> tuple[DbtVersion, DbtVersion]:
     """Translate two manifests as a review does."""
     files = file_of(base), file_of(head)
-    only = changed_entries(files[0].manifest, files[1].manifest).relevant
+    only = find_changed_entries(files[0].manifest, files[1].manifest).relevant
     return version_of(files[0], scope(), only), version_of(files[1], scope(), only)
 
 
