@@ -64,7 +64,7 @@ def test_every_column_of_a_plan_is_read_as_it_was_described() -> None:
         for each in elements
         if isinstance(each, Influences)
     } == {
-        ("a", "id", "JOIN", "GROUP_BY"),
+        ("a", "id", "GROUP_BY", "JOIN"),
         ("b", "id", "JOIN"),
         ("a", "x", "FILTER", "GROUP_BY"),
         ("a", "y", "GROUP_BY"),
