@@ -76,6 +76,11 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "spline.lookback": ("7", timedelta(days=7)),
     "spline.retire_after": ("0", 0),
     "spline.operations": ("yes", True),
+    "event_log.logs": ("logs, s3://b/logs", ("logs", "s3://b/logs")),
+    "event_log.applications": ("*_load, tickit_*", ("*_load", "tickit_*")),
+    "event_log.runs": ("all", Runs("all")),
+    "event_log.lookback": ("12h", timedelta(hours=12)),
+    "event_log.retire_after": ("5", 5),
     "capture.files": ("lineage, s3://b/lineage", ("lineage", "s3://b/lineage")),
     "capture.applications": ("*_load, tickit_*", ("*_load", "tickit_*")),
     "capture.runs": ("all", Runs("all")),
@@ -204,6 +209,8 @@ def settings_for_key(dotted: str) -> dict[str, Any]:
         return SETTINGS | {"openlineage": {"events": "e", **({"kafka": kafka} if "kafka" in dotted else {})}}
     if dotted.startswith("capture."):
         return SETTINGS | {"capture": {"files": "lineage"}}
+    if dotted.startswith("event_log."):
+        return SETTINGS | {"event_log": {"logs": "logs"}}
     if dotted.startswith("hive."):
         kafka = {"servers": "k:9092", "topic": "t", "landing": "landing"}
         return SETTINGS | {"hive": {"log": "hive.log", "kafka": kafka}}
@@ -598,7 +605,7 @@ def test_a_configuration_without_a_source_is_rejected() -> None:
     error = config_error({"dag_name": "d", "environment": "dev"})
 
     assert error.message.endswith(
-        ": no source: set spline, capture, openlineage, hive, query_log, dbt or sql"
+        ": no source: set spline, capture, event_log, openlineage, hive, query_log, dbt or sql"
     )
 
 
@@ -723,7 +730,10 @@ sql:
             " Set a variable to it, and give its name as spline.arango.password_env"
         ),
         ':7: spline.applications: must be a list: ["tickit_*"], not a string',
-        ":8: applications: is not a known key; did you mean spline.applications or capture.applications?",
+        (
+            ":8: applications: is not a known key; did you mean spline.applications or capture.applications"
+            " or event_log.applications?"
+        ),
         ":12: dbt[1].namespace: is missing; example: redshift://cluster.region:5439",
         ":14: sql[0].namespace: required for redshift, such as redshift://cluster.region:5439",
         ":16: sql[1].namespace: required for redshift, such as redshift://cluster.region:5439",

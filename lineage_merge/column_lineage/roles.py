@@ -50,6 +50,7 @@ array_agg collect_list collect_set              = aggregated* aggregated
 array_concat_agg array_union_agg array_unique_agg = aggregated* aggregated
 rank dense_rank percent_rank                    = window
 window_spec_definition                          = window
+pivot_first                                     = condition aggregated
 lag lead                                        = value* value value*
 nth_value                                       = value* value
 
@@ -70,7 +71,7 @@ bloom_filter bool_and bool_or checksum compute_bit_vector compute_bit_vector_hll
 corr count count_if covar_pop covar_samp ds_hll_sketch ds_kll_sketch entropy every fsum geometric_mean
 group_concat histogram histogram_numeric json_agg json_object_agg jsonb_agg jsonb_object_agg kahan_sum
 kurtosis list mad map_agg mean median multimap_agg ngrams percentile percentile_approx percentile_cont
-percentile_disc pivot_first python_udaf ratio_to_report regr_avgx regr_avgy regr_count regr_intercept regr_r2
+percentile_disc python_udaf ratio_to_report regr_avgx regr_avgy regr_count regr_intercept regr_r2
 regr_slope regr_sxx regr_sxy regr_syy set_agg skewness some std stddev stddev_pop stddev_samp string_agg sum
 sum_no_overflow try_avg try_sum var_pop var_samp variance xmlagg
 """
@@ -86,7 +87,6 @@ try_add try_divide try_element_at try_eval try_multiply try_subtract = same*
 union selected_value                            = same*
 aggregate_expression                            = aggregated* condition
 window_expression                               = value* window
-pivot_first                                     = condition aggregated
 nth_value                                       = value*
 """,
     # Nodes of its trees, by their arguments in the order in which they are declared.

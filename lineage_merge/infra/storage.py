@@ -111,7 +111,7 @@ def read_bytes(location: str) -> bytes:
     Raises `DocumentError` if a packed file is truncated, or exceeds the limits when unpacked; unpacking stops
     at the limit.
     """
-    with _translate_errors(location), _open(location) as stream:
+    with _translate_errors(location), open_stream(location) as stream:
         if not location.endswith(".gz"):
             content = stream.read(input_budget.at_most(-1))
             input_budget.count(len(content))
@@ -161,7 +161,7 @@ def _concurrently(read: Callable[[str], T], locations: Sequence[str]) -> list[T]
 
 def read_beginning(location: str, limit: int) -> bytes:
     """Read at most `limit` bytes; of a file whose name ends in ``.gz`` unpacked, as far as it is intact."""
-    with _translate_errors(location), _open(location) as stream:
+    with _translate_errors(location), open_stream(location) as stream:
         if not location.endswith(".gz"):
             return stream.read(limit)
         try:
@@ -381,11 +381,11 @@ def read_line_blocks(part: Slice) -> Iterator[tuple[int, list[bytes]]]:
     is truncated or damaged, and if a line or a packed file exceeds the limits.
     """
     if part.location.endswith(".gz"):
-        with _translate_errors(part.location), _open(part.location) as packed:
+        with _translate_errors(part.location), open_stream(part.location) as packed:
             unpacked = _GzipReader(part.location, packed, MIN_LINE_BYTES_FOR_RATIO, _BYTES_PER_LINE)
             yield from _line_blocks(part.location, unpacked, 0, None)
         return
-    with _translate_errors(part.location), _open(part.location, max(part.start - 1, 0)) as stream:
+    with _translate_errors(part.location), open_stream(part.location, max(part.start - 1, 0)) as stream:
         offset = part.start
         if part.start:
             # A line across the boundary belongs to the previous slice, unless the byte before the boundary
@@ -594,7 +594,8 @@ def _list_s3(folder: str) -> Iterator[StoredFile]:
 
 
 @contextmanager
-def _open(location: str, start: int = 0) -> Iterator[io.BufferedReader]:
+def open_stream(location: str, start: int = 0) -> Iterator[io.BufferedReader]:
+    """Open a file as a stream of bytes, from the byte `start` on."""
     if is_s3(location):
         bucket, key = _bucket_and_key(location)
         body = _s3().get_object(Bucket=bucket, Key=key, Range=f"bytes={start}-") if start else None

@@ -15,6 +15,7 @@ from lineage_merge.sources.hive.source import HIVE
 from lineage_merge.sources.openlineage.source import OPENLINEAGE
 from lineage_merge.sources.query_log.source import QueryLogSource
 from lineage_merge.sources.source import Source
+from lineage_merge.sources.spline.event_log.source import EVENT_LOG
 from lineage_merge.sources.spline.source import CAPTURE, SPLINE
 from lineage_merge.sources.sql.source import SQL
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 QUERY_LOG = QueryLogSource(DBT)
 # In reading order, which is also the order in `doctor`.
-SOURCES: tuple[Source[Any], ...] = (SPLINE, CAPTURE, OPENLINEAGE, HIVE, QUERY_LOG, DBT, SQL, GLUE)
+SOURCES: tuple[Source[Any], ...] = (SPLINE, CAPTURE, EVENT_LOG, OPENLINEAGE, HIVE, QUERY_LOG, DBT, SQL, GLUE)
 
 
 class Configured(NamedTuple):

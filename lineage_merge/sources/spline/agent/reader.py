@@ -5,7 +5,7 @@ order, and duplicated: they are joined by the plan's id, and one of several plan
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -133,6 +133,18 @@ def agent_input(
     # Positions follow the file names: nothing else shows which plan is the newest.
     numbered = [(number << 32, part) for number, part in enumerate(parts)]
     read = engine.rows(numbered, line_files.tasks(engine, parts)).flat_map(partial(read_slice, heads=heads))
+    return make_input(engine, context, read, parts, notices, named)
+
+
+def make_input(
+    engine: Engine,
+    context: Context,
+    read: Rows[AgentPlan | AgentEvent | Problem],
+    parts: Sequence[Slice],
+    notices: tuple[Problem, ...] = (),
+    named: tuple[str, str, Kind] = ("Spline", "agent", AGENT),
+) -> AgentInput:
+    """Return the input of plans and events that are `read` from the files `parts`; `named` as above."""
     by_plan = read.group(_plan_of, join_messages).cache()
     latest = latest_credible()
     newest = largest(by_plan.map_partitions(partial(_newest_event, latest)).collect())

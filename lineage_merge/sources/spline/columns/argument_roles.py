@@ -17,6 +17,8 @@ CONDITIONAL = Transformation.CONDITIONAL
 CASTS = ("Cast", "AnsiCast", "UpCast", "TryCast")
 # A scalar subquery, or that of an IN, with operations instead of text: the value of its columns.
 SELECTED = "SelectedValue"
+# An expression of an event log, of which only the text is known: `params` has what its columns do.
+TEXT_EXPRESSION = "TextExpression"
 # Spline's own function for a column of a union; it has no Catalyst class.
 UNION = "union"
 # Their plan is text: see `text_columns`. Their arguments are columns of the outer query, which decide on the

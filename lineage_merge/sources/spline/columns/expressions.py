@@ -6,7 +6,12 @@ from typing import NamedTuple
 
 from lineage_merge.column_lineage.derive import LIMIT
 from lineage_merge.model.graph_walks import parts_first
-from lineage_merge.sources.spline.columns.argument_roles import SELECTED, SUBQUERIES, is_transparent
+from lineage_merge.sources.spline.columns.argument_roles import (
+    SELECTED,
+    SUBQUERIES,
+    TEXT_EXPRESSION,
+    is_transparent,
+)
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.sql_types import literal
 
@@ -120,6 +125,8 @@ class ExpressionTexts:
         if document.get("type") == "Lit":
             return _Text(literal(document.get("value"), self._plan.data_type(node)))
         class_name = self._plan.class_name(node)
+        if class_name == TEXT_EXPRESSION:
+            return _Text(str(self._plan.params(node).get("text") or ""))
         if class_name in SUBQUERIES:
             selected = self._subqueries.get(node) or "SELECT ..."
             return _Text(f"EXISTS ({selected})" if class_name == "Exists" else f"({selected})")

@@ -13,6 +13,7 @@ from lineage_merge.model.elements import Reference
 from lineage_merge.sources.spline.columns.argument_roles import (
     CASTS,
     IDENTITY,
+    TEXT_EXPRESSION,
     TRANSFORMATION,
     argument_roles,
 )
@@ -266,6 +267,13 @@ class NestedValues:
             return
         self._add_by_roles(expression, "If", arguments)
 
+    def _text(self, expression: Node, arguments: tuple[Node, ...]) -> None:
+        """Add an expression of which only the text is known, with the step and the field of each column."""
+        params = self._plan.params(expression)
+        steps, paths = params.get("steps") or (), params.get("paths") or ()
+        for argument, step, path in zip(arguments, steps, paths, strict=False):
+            self._graph[expression].add(self._graph[argument].field(path), Transformation[step])
+
 
 _Rule = Callable[[NestedValues, Node, tuple[Node, ...]], None]
 _RULES: Mapping[str, _Rule] = {
@@ -286,4 +294,5 @@ _RULES: Mapping[str, _Rule] = {
     ),
     **dict.fromkeys(CASTS, NestedValues._cast),
     "If": NestedValues._choice,
+    TEXT_EXPRESSION: NestedValues._text,
 }

@@ -1,0 +1,318 @@
+"""Lineage from Spark's event logs. The log of `tests/event_log_recipe.py`."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.storage import StoredFile
+from lineage_merge.merge import dataset_resolver
+from lineage_merge.model.elements import Problem
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.sources.spline.agent.plans import documents
+from lineage_merge.sources.spline.columns.documents import PlanColumns
+from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage
+from lineage_merge.sources.spline.event_log.log_files import find_logs, read_lines
+from lineage_merge.sources.spline.event_log.messages import LoggedWrite, read_writes
+from lineage_merge.sources.spline.event_log.source import EVENT_LOG
+from tests import event_log_recipe
+from tests.record_reading import flows_of, jobs_of, records_of, rows_of
+from tests.sources.spline.columns.lineage_reading import expressions, flows, influences, untraced
+
+LOG = event_log_recipe.FOLDER / "shop.jsonl"
+
+
+def written(lines: Iterator[tuple[str, bytes]]) -> dict[str, LoggedWrite]:
+    """Return the writes of a log by the last part of their target."""
+    found = [write for write in read_writes("log", lines) if isinstance(write, LoggedWrite)]
+    uris = (str(write.plan["operations"]["write"]["outputSource"]) for write in found)
+    return {uri.rpartition("/")[2]: write for uri, write in zip(uris, found, strict=True)}
+
+
+def columns_of(write: LoggedWrite) -> ColumnLineage:
+    parts = documents(write.plan)
+    [header] = parts.pop("executionPlan")
+    return column_lineage(PlanColumns(header, parts))
+
+
+@pytest.fixture(scope="module")
+def writes() -> dict[str, LoggedWrite]:
+    return written(event_log_recipe.lines())
+
+
+# Of each write, the flows, then what decides on its rows.
+CASES = """
+# totals
+orders.amount -> total AGGREGATION
+orders.id -> n AGGREGATION
+customers.segment -> segment IDENTITY
+~ orders.status FILTER
+~ orders.customer JOIN
+~ customers.customer JOIN
+~ customers.segment GROUP_BY
+# newest
+orders.id -> id IDENTITY
+orders.customer -> rank WINDOW
+orders.day -> rank WINDOW
+~ orders.customer FILTER
+~ orders.day FILTER
+# both
+orders.id -> id IDENTITY
+orders.customer -> id IDENTITY
+orders.amount -> amount IDENTITY
+# pivot
+orders.country -> country IDENTITY
+orders.amount -> PAID AGGREGATION
+orders.status -> PAID CONDITIONAL
+orders.amount -> OPEN AGGREGATION
+orders.status -> OPEN CONDITIONAL
+~ orders.country GROUP_BY
+~ orders.status GROUP_BY
+# tags
+events.id -> id IDENTITY
+events.tags -> tag TRANSFORMATION
+events.address.city -> city IDENTITY
+# bosses
+customers.name -> name IDENTITY
+customers.name -> boss IDENTITY
+~ customers.customer JOIN
+~ customers.manager JOIN
+# most
+orders.id -> id IDENTITY
+orders.amount -> most AGGREGATION
+~ orders.customer FILTER
+~ customers.customer FILTER
+~ customers.segment FILTER
+# rollup
+orders.country -> country IDENTITY
+orders.status -> status IDENTITY
+orders.amount -> total AGGREGATION
+orders.status -> g CONDITIONAL
+~ orders.country GROUP_BY
+~ orders.status GROUP_BY
+# sales
+orders.id -> id IDENTITY
+orders.amount -> double_amount TRANSFORMATION
+~ orders.country FILTER
+# copy
+sales.double_amount -> double_amount IDENTITY
+# halves
+orders.id -> id IDENTITY
+orders.amount -> half TRANSFORMATION
+# called
+orders.status -> called TRANSFORMATION
+# odd
+orders.status -> x,y TRANSFORMATION
+# cheapest
+orders.id -> id IDENTITY
+~ orders.amount SORT
+# taken
+orders.id -> id IDENTITY
+"""
+
+
+@pytest.mark.parametrize("case", CASES.split("# ")[1:], ids=lambda case: case.partition("\n")[0])
+def test_columns_and_rows_of_a_write(case: str, writes: dict[str, LoggedWrite]) -> None:
+    target, *lines = case.strip().split("\n")
+    lineage = columns_of(writes[target])
+
+    assert flows(lineage) == {line for line in lines if not line.startswith("~ ")}
+    assert influences(lineage) == {line[2:] for line in lines if line.startswith("~ ")}
+    assert untraced(lineage) == []
+
+
+def test_columns_that_a_table_is_partitioned_by_are_unchanged(writes: dict[str, LoggedWrite]) -> None:
+    names = ("id", "customer", "amount", "day", "country", "status")
+    assert flows(columns_of(writes["by_country"])) == {f"orders.{name} -> {name} IDENTITY" for name in names}
+
+
+def test_an_expression_is_the_text_of_the_plan_without_ids(writes: dict[str, LoggedWrite]) -> None:
+    assert expressions(columns_of(writes["totals"]))["total"] == "sum(amount)"
+    assert expressions(columns_of(writes["halves"])) == {"half": "(amount / 2.0)"}
+
+
+def test_a_write_has_its_outcome_and_its_counts_but_no_message(writes: dict[str, LoggedWrite]) -> None:
+    failed, taken = writes["failed"].event, writes["taken"].event
+
+    assert failed["error"] == "failed"
+    assert "error" not in taken
+    assert taken["extra"]["writeMetrics"]["numOutputRows"] == 2
+    assert taken["extra"]["glueJobRunId"] == "jr_" + "0a1b" * 16
+
+
+def test_a_table_has_the_path_that_the_inner_execution_writes(writes: dict[str, LoggedWrite]) -> None:
+    write = writes["sales"].plan["operations"]["write"]
+
+    assert write["outputSource"] == "file:/data/sales"
+    assert write["params"]["table"]["identifier"] == {
+        "catalog": "spark_catalog",
+        "database": "default",
+        "table": "sales",
+    }
+
+
+def read(tmp_path: Path, **more: Any) -> Any:
+    settings = {"logs": str(tmp_path), "lookback": "36500d", **more}
+    config = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "event_log": settings})
+    return rows_of(EVENT_LOG.read(LocalEngine(), config, dataset_resolver.from_config(config)))
+
+
+def test_a_folder_of_logs_is_read_under_the_names_that_an_agent_gives(tmp_path: Path) -> None:
+    (tmp_path / "local-1").write_bytes(LOG.read_bytes())
+
+    found = read(tmp_path)
+
+    assert ("shop_daily", "file|/data/in/orders", "file|/data/out/totals") in flows_of(found)
+    assert not any(target.endswith("/failed") for _, _, target in flows_of(found))
+    assert jobs_of(found)["shop_daily"]["last_run_id"] == "jr_" + "0a1b" * 16
+    assert records_of(Problem, found) == []
+
+
+def test_rolling_files_are_one_log_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    folder = tmp_path / "eventlog_v2_local-1"
+    folder.mkdir()
+    lines = LOG.read_bytes().splitlines(keepends=True)
+    (folder / "appstatus_local-1.inprogress").touch()
+    (folder / "events_10_local-1").write_bytes(b"".join(lines[20:]))
+    (folder / "events_9_local-1").write_bytes(b"".join(lines[:20]))
+
+    [log] = find_logs([str(tmp_path)])
+
+    assert [line for _, line in read_lines(log)] == lines
+
+
+def test_of_a_log_that_is_still_written_all_that_has_ended_is_read(tmp_path: Path) -> None:
+    (tmp_path / "local-1.inprogress").write_bytes(LOG.read_bytes()[:-400])
+
+    [log] = find_logs([str(tmp_path)])
+    found = [*read_writes("log", read_lines(log))]
+
+    assert len(found) > 10
+    assert not [problem for problem in found if isinstance(problem, Problem)]
+
+
+def test_a_line_that_is_no_json_is_reported_if_others_follow() -> None:
+    lines = LOG.read_bytes().splitlines()
+    damaged = lines[3][: len(lines[3]) // 2]
+
+    found = [*read_writes("log", iter([("line 1", damaged), ("line 2", lines[0])]))]
+
+    assert found == [Problem("rejected", "line 1", "", "not JSON")]
+
+
+def lz4(data: bytes) -> bytes:
+    """Return blocks of Spark's lz4 stream."""
+    blocks = b""
+    for start in range(0, len(data), 1 << 15):
+        piece = data[start : start + (1 << 15)]
+        packed = pyarrow.Codec("lz4_raw").compress(piece, asbytes=True)
+        sizes = len(packed).to_bytes(4, "little") + len(piece).to_bytes(4, "little")
+        blocks += b"LZ4Block" + bytes([0x25]) + sizes + bytes(4) + packed
+    return blocks + b"LZ4Block" + bytes([0x15]) + bytes(12)
+
+
+def snappy(data: bytes) -> bytes:
+    """Return blocks of Spark's snappy stream."""
+    blocks = b"\x82SNAPPY\x00" + (1).to_bytes(4, "big") * 2
+    for start in range(0, len(data), 1 << 15):
+        packed = pyarrow.Codec("snappy").compress(data[start : start + (1 << 15)], asbytes=True)
+        blocks += len(packed).to_bytes(4, "big") + packed
+    return blocks
+
+
+def zstd(data: bytes) -> bytes:
+    half = len(data) // 2
+    return b"".join(pyarrow.Codec("zstd").compress(part, asbytes=True) for part in (data[:half], data[half:]))
+
+
+@pytest.mark.parametrize("pack", [lz4, snappy, zstd])
+def test_a_compressed_log_has_the_lines_of_the_plain_one(pack: Any, tmp_path: Path) -> None:
+    plain = LOG.read_bytes()
+    (tmp_path / f"local-1.{pack.__name__}").write_bytes(pack(plain))
+
+    [log] = find_logs([str(tmp_path)])
+
+    assert [line for _, line in read_lines(log)] == plain.splitlines()
+
+
+@pytest.mark.parametrize("pack", [lz4, snappy, zstd])
+def test_a_compressed_log_that_ends_too_early_is_read_up_to_there(pack: Any, tmp_path: Path) -> None:
+    plain = LOG.read_bytes()
+    packed = pack(plain)
+    (tmp_path / f"local-1.{pack.__name__}.inprogress").write_bytes(packed[: len(packed) * 3 // 4])
+
+    [log] = find_logs([str(tmp_path)])
+    lines = [line for _, line in read_lines(log)]
+
+    assert lines[:-1] == plain.splitlines()[: len(lines) - 1]
+    assert len(lines) > 20
+
+
+def start(plan: str) -> list[bytes]:
+    """Return the lines of an execution with this plan."""
+    named = {"executionId": 1, "time": 1, "physicalPlanDescription": plan, "description": "x"}
+    sql = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
+    events = [{"Event": f"{sql}Start", **named}, {"Event": f"{sql}End", "executionId": 1, "time": 2}]
+    return [json.dumps(event, separators=(",", ":")).encode() for event in events]
+
+
+def problems_of(plan: str) -> list[str]:
+    found = read_writes("log", ((f"line {number}", line) for number, line in enumerate(start(plan))))
+    return [problem.message for problem in found if isinstance(problem, Problem)]
+
+
+def test_a_command_that_is_not_supported_is_reported() -> None:
+    plan = "Execute InsertIntoHiveTable (1)\n\n\n(1) Execute InsertIntoHiveTable\nInput: []\n"
+    assert problems_of(f"== Physical Plan ==\n{plan}") == [
+        "a command that is not supported: InsertIntoHiveTable"
+    ]
+
+
+def test_a_plan_in_the_simple_form_is_reported_if_it_writes() -> None:
+    simple = "Execute InsertIntoHadoopFsRelationCommand file:/data/out, false, Parquet, [], Overwrite, [a]"
+    assert problems_of(simple) == ["its plan has a form that is not read (spark.sql.ui.explainMode)"]
+    assert problems_of("LocalTableScan [a#1]") == []
+
+
+def test_the_extended_form_has_the_same_columns() -> None:
+    plan = """== Parsed Logical Plan ==
+Project [a#1]
+
+== Analyzed Logical Plan ==
+Project [a#1]
+
+== Optimized Logical Plan ==
+InsertIntoHadoopFsRelationCommand file:/data/out/t, false, Parquet, [path=/data/out/t], Overwrite, [k, total]
++- WriteFiles
+   +- Aggregate [k#1], [k#1, sum(v#2) AS total#9]
+      +- Filter (isnotnull(w#3) AND (w#3 > 5))
+         +- Relation [k#1,v#2,w#3] parquet
+
+== Physical Plan ==
+Execute InsertIntoHadoopFsRelationCommand file:/data/out/t, false, Parquet, [], Overwrite, [k, total]
++- WriteFiles
+   +- HashAggregate(keys=[k#1], functions=[sum(v#2)], output=[k#1, total#9])
+      +- FileScan parquet [k#1,v#2,w#3] Batched: true, Location: InMemoryFileIndex(1 paths)[file:/data/in/s]
+"""
+    lineage = columns_of(written(iter(enumerate_lines(start(plan))))["t"])
+
+    assert flows(lineage) == {"s.k -> k IDENTITY", "s.v -> total AGGREGATION"}
+    assert influences(lineage) == {"s.w FILTER", "s.k GROUP_BY"}
+
+
+def enumerate_lines(lines: list[bytes]) -> list[tuple[str, bytes]]:
+    return [(f"line {number}", line) for number, line in enumerate(lines)]
+
+
+def test_init_recognizes_logs(tmp_path: Path) -> None:
+    file = tmp_path / "local-1"
+    file.write_bytes(LOG.read_bytes())
+    (tmp_path / "other.log").write_text("a line\n")
+    discovery = EVENT_LOG.discovery()
+
+    assert discovery.has_documents(StoredFile(str(file), file.stat().st_size))
+    assert not discovery.has_documents(StoredFile(str(tmp_path / "other.log"), 7))
