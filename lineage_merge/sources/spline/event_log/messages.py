@@ -52,7 +52,7 @@ def _read_execution(location: str, log: Log, execution: Execution) -> Iterator[L
         return
     write = targets.find_write(plan.root)
     if write is None:
-        command = targets.unread_command(plan.root)
+        command = targets.find_unread_command(plan.root)
         if command:
             yield Problem("skipped", where, "", f"a command that is not supported: {command}")
         return
@@ -65,7 +65,7 @@ def _read_execution(location: str, log: Log, execution: Execution) -> Iterator[L
     params: Document = (
         {"table": {"output": [f"{name}#{at}" for at, name in enumerate(names)]}} if names else {}
     )
-    table = write.table or _created_table(log, execution)
+    table = write.table or _find_created_table(log, execution)
     if table:
         params["table"] = {**params.get("table", {}), **table}
     document: Document = {
@@ -85,14 +85,14 @@ def _read_execution(location: str, log: Log, execution: Execution) -> Iterator[L
             "reads": operations.reads,
             "other": operations.others,
         },
-        "attributes": list(operations.attributes.values()),
-        "expressions": {"functions": operations.functions, "constants": []},
+        "attributes": list(operations.parts.attributes.values()),
+        "expressions": {"functions": operations.parts.functions, "constants": []},
         "extraInfo": {
             "appName": log.application.name,
             "problems": [list(problem) for problem in operations.problems],
         },
     }
-    for function in operations.functions:
+    for function in operations.parts.functions:
         if "params" in function:
             function["params"]["text"] = redact_sql(function["params"]["text"])
     content = json.dumps(document, sort_keys=True).encode()
@@ -100,13 +100,13 @@ def _read_execution(location: str, log: Log, execution: Execution) -> Iterator[L
     yield LoggedWrite(document, _event(document["id"], log.application, execution))
 
 
-def _created_table(log: Log, execution: Execution) -> Document | None:
+def _find_created_table(log: Log, execution: Execution) -> Document | None:
     """Return the table that the outer execution creates of the rows of an inner one."""
     outer = log.executions.get(execution.root)
     if outer is None or outer is execution:
         return None
     plan = parse_formatted_plan(outer.plan) or parse_extended_plan(outer.plan)
-    return targets.created_table(plan.root) if plan is not None else None
+    return targets.find_created_table(plan.root) if plan is not None else None
 
 
 def _event(plan: str, application: Application, execution: Execution) -> Document:

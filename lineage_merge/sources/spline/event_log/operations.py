@@ -9,18 +9,22 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lineage_merge.column_lineage.transformations import Transformation
-from lineage_merge.sources.spline.columns.argument_roles import TEXT_EXPRESSION
+from lineage_merge.column_lineage.data_types import fields_of
 from lineage_merge.sources.spline.columns.plan_text import (
     TextItem,
     column_references,
     items,
     lists,
-    readable,
     split_top,
 )
 from lineage_merge.sources.spline.columns.plan_text import item as parse_item
 from lineage_merge.sources.spline.documents import Document
+from lineage_merge.sources.spline.event_log.document_parts import (
+    GROUPING_ID,
+    DocumentParts,
+    split_by_names,
+    split_conjuncts,
+)
 from lineage_merge.sources.spline.event_log.formatted_plan import FormattedPlan, PhysicalNode
 
 _PASSING = frozenset(
@@ -40,13 +44,11 @@ _FILTER_OF_AGGREGATE = re.compile(r" FILTER \(WHERE .*\)$", re.DOTALL)
 _NOT_NULL = re.compile(r"^isnotnull\((?P<value>.*)\)$", re.DOTALL)
 _NOT_EMPTY = re.compile(r"^\(?size\((?P<value>.*), (?:true|false)\) > 0\)?$", re.DOTALL)
 _EXISTENCE = re.compile(r"ExistenceJoin\((?P<name>.*)#(?P<id>\d+)\)")
-_GROUPING_ID = "spark_grouping_id"
-# Spark converts `grouping(column)` to a bit of the grouping id.
-_GROUPING = re.compile(rf"shiftright\({_GROUPING_ID}#(?P<id>\d+)L?, (?P<bit>\d+)\)")
 # Spark's own function for the columns that a table is partitioned by.
 _EMPTY_TO_NULL = re.compile(r"^empty2null\((.*)\)$", re.DOTALL)
 _STACK = re.compile(r"^stack\((?P<rows>\d+), (?P<values>.*)\)$", re.DOTALL)
 
+_CAST = re.compile(r"^(?:ansi_)?cast\((?P<column>[^\s()]*#(?P<id>\d+)L?) as (?P<type>\w+(?:\(\d+,\d+\))?)\)$")
 # The result of a Python function under a second id: `mean(a#1)#2#3 AS m#4`.
 _REPEATED_ID = re.compile(r"(\)#(\d+)L?)#\d+L?")
 
@@ -75,16 +77,12 @@ class PlanOperations:
         self._read_source = read
         self._outputs: dict[int, Output] = {}
         self._by_number: dict[int, Output] = {}
-        self._subqueries: dict[int, str] = {}
         self._join_keys: set[int] = set()
         # The columns of an operation as the one above lists them.
-        # The grouping columns behind a grouping id.
-        self._grouped: dict[int, list[str]] = {}
         self._expected: dict[int, list[TextItem]] = {}
         self.reads: list[Document] = []
         self.others: list[Document] = []
-        self.attributes: dict[str, Document] = {}
-        self.functions: list[Document] = []
+        self.parts = DocumentParts()
         self.problems: list[tuple[str, str, str]] = []
 
     def read(self, root: PhysicalNode) -> Output:
@@ -92,7 +90,7 @@ class PlanOperations:
         for identifier, tree in self._plan.subqueries.items():
             output = self._read_tree(tree)
             if output.columns:
-                self._subqueries[identifier] = output.columns[0][1]
+                self.parts.subqueries[identifier] = output.columns[0][1]
         return self._read_tree(root)
 
     def _read_tree(self, root: PhysicalNode) -> Output:
@@ -122,7 +120,7 @@ class PlanOperations:
     def _operation(self, node: PhysicalNode, below: list[Output]) -> Output:
         name = node.name
         if not below and name != "ReusedExchange" and not name.startswith("ReusedExchange"):
-            return self._leaf(node)
+            return self._read_leaf(node)
         if name in _PASSING or name in _PLANS:
             return below[0]
         if name in _AGGREGATES:
@@ -132,7 +130,7 @@ class PlanOperations:
         handler = _HANDLERS.get(name.split(" ")[0])
         if handler is not None:
             return handler(self, node, below)
-        return self._unknown(node, below)
+        return self._read_unknown(node, below)
 
     # Parts of a document
 
@@ -156,77 +154,41 @@ class PlanOperations:
         listed, _ = items(text)
         expected = self._expected.get(id(node))
         if expected is not None and [item.id for item in listed] != [item.id for item in expected]:
-            return _split_by_names(text, expected) or [TextItem(i.id, i.name, "", i.text) for i in expected]
+            return split_by_names(text, expected) or [TextItem(i.id, i.name, "", i.text) for i in expected]
         return listed
 
-    def _attribute(self, identifier: int, name: str, value: Mapping[str, str] | None) -> str:
-        """Add an attribute; `value`: the expression or attribute that it is (None: unknown)."""
-        key = f"attr-{identifier}"
-        if key in self.attributes:
-            key = f"attr-{identifier}~{len(self.attributes)}"
-        self.attributes[key] = {"id": key, "name": name} | ({"childRefs": [dict(value)]} if value else {})
-        return key
-
-    def _expression(self, text: str, scope: Mapping[int, str], shown: str | None = None) -> dict[str, str]:
-        """Add an expression by its text; `shown`: the text that readers see."""
-        children: list[dict[str, str]] = []
-        steps: list[str] = []
-        paths: list[list[str]] = []
-        for matched in _GROUPING.finditer(text):
-            grouped, bit = self._grouped.get(int(matched["id"]), []), int(matched["bit"])
-            if bit < len(grouped):
-                children.append({"__attrId": grouped[len(grouped) - 1 - bit]})
-                steps.append(Transformation.CONDITIONAL.name)
-                paths.append([])
-        for column in column_references(_GROUPING.sub("0", text)):
-            attribute = scope.get(column.id) or self._subqueries.get(column.id)
-            if attribute is not None:
-                children.append({"__attrId": attribute})
-                steps.append(column.step.name)
-                paths.append(list(column.path))
-        identifier = f"expr-{len(self.functions)}"
-        params = {"text": readable(text if shown is None else shown), "steps": steps, "paths": paths}
-        self.functions.append(
-            {
-                "id": identifier,
-                "name": "expression",
-                "childRefs": children,
-                "params": params,
-                "extra": {"simpleClassName": TEXT_EXPRESSION},
-            }
-        )
-        return {"__exprId": identifier}
-
-    def _conditional(self, attributes: Sequence[str]) -> dict[str, str]:
-        """Add a value that attributes only choose."""
-        value = self._expression("", {}, "grouping_id()")
-        document = self.functions[-1]
-        document["childRefs"] = [{"__attrId": attribute} for attribute in attributes]
-        document["params"]["steps"] = [Transformation.CONDITIONAL.name] * len(attributes)
-        document["params"]["paths"] = [[]] * len(attributes)
-        return value
-
-    def _computed(self, listed: Sequence[TextItem], seen: Output, scope: Mapping[int, str]) -> list[Column]:
+    def _compute(self, listed: Sequence[TextItem], seen: Output, scope: Mapping[int, str]) -> list[Column]:
         """Return the columns of a list of expressions."""
         columns: list[Column] = []
         known = dict(seen.columns)
-        for item in (self._named(item, scope) for item in listed):
+        for item in (self._parse_named(item, scope) for item in listed):
             if not item.expression and item.id in known:
                 columns.append((item.id, known[item.id]))
             elif not item.expression and item.id in scope:
                 columns.append((item.id, scope[item.id]))
             elif item.expression:
                 text = _EMPTY_TO_NULL.sub(r"\1", item.expression)
-                value = self._expression(text, scope)
-                columns.append((item.id, self._attribute(item.id, item.name, value)))
+                value = self.parts.add_expression(self._strip_cast(text, scope), scope)
+                columns.append((item.id, self.parts.add_attribute(item.id, item.name, value)))
             else:
-                columns.append((item.id, self._attribute(item.id, item.name, None)))
+                columns.append((item.id, self.parts.add_attribute(item.id, item.name, None)))
         return columns
 
-    def _named(self, item: TextItem, scope: Mapping[int, str]) -> TextItem:
+    def _strip_cast(self, text: str, scope: Mapping[int, str]) -> str:
+        """Return the text without a cast of a column to the type that it has."""
+        matched = _CAST.match(text)
+        attribute = scope.get(int(matched["id"])) if matched else None
+        is_same = matched and attribute and self.parts.types.get(attribute) == matched["type"]
+        return matched["column"] if matched and is_same else text
+
+    def _find(self, known: Mapping[int, str], item: TextItem) -> Column:
+        """Return a column of those that are known; else it is one of unknown origin."""
+        return item.id, known.get(item.id) or self.parts.add_attribute(item.id, item.name, None)
+
+    def _parse_named(self, item: TextItem, scope: Mapping[int, str]) -> TextItem:
         """Return an item whose text begins with a column's name that looks like an alias."""
         for identifier, attribute in scope.items():
-            name = str(self.attributes[attribute]["name"])
+            name = str(self.parts.attributes[attribute]["name"])
             if " AS " in name and item.text.startswith(name):
                 rest = item.text[len(name) :].removeprefix("`").removeprefix(f"#{identifier}")
                 return parse_item(f"`{identifier}`#{identifier}{rest}")
@@ -240,15 +202,18 @@ class PlanOperations:
 
     # Leaves
 
-    def _leaf(self, node: PhysicalNode) -> Output:
+    def _read_leaf(self, node: PhysicalNode) -> Output:
         listed, _ = items(node.list_of("Output"))
         source = self._read_source(node)
         operation = f"op-read-{len(self.reads)}" if source is not None else f"op-{len(self.others)}"
         is_empty = source is None and node.name.split(" ")[0] in ("LocalTableScan", "Range")
         columns = []
+        types = dict(fields_of(node.fields.get("ReadSchema", "")) or ())
         for item in listed:
-            constant = self._expression("", {}) if is_empty else None
-            columns.append((item.id, self._attribute(item.id, item.name, constant)))
+            constant = self.parts.add_expression("", {}) if is_empty else None
+            attribute = self.parts.add_attribute(item.id, item.name, constant)
+            self.parts.types[attribute] = types.get(item.name, "")
+            columns.append((item.id, attribute))
         output = [attribute for _, attribute in columns]
         document: Document = {"id": operation, "name": node.name, "childIds": []}
         if output:
@@ -259,13 +224,13 @@ class PlanOperations:
             self.others.append(document)
         return Output(operation, columns, dict(columns))
 
-    def _reused(self, node: PhysicalNode, _: list[Output]) -> Output:
+    def _reuse(self, node: PhysicalNode, _: list[Output]) -> Output:
         """Return another branch under other ids, by position."""
         number = re.search(r"operator id: (\d+)", node.title)
         original = self._by_number.get(int(number[1])) if number else None
         listed, _more = items(node.list_of("Output"))
         if original is None:
-            return self._unknown(node, [])
+            return self._read_unknown(node, [])
         pairs = zip(listed, original.columns, strict=False)
         columns = [(item.id, attribute) for item, (_, attribute) in pairs]
         return replace(self._select(node.name, original, columns), aggregated=original.aggregated)
@@ -282,17 +247,17 @@ class PlanOperations:
         seen = below[0]
         listed = self._list(node, "Output")
         operation = self._add_operation("Project", below)
-        columns = self._computed(listed, seen, seen.scope)
+        columns = self._compute(listed, seen, seen.scope)
         self._finish(operation, columns)
         return self._output(operation, columns, seen)
 
     def _filter(self, node: PhysicalNode, below: list[Output]) -> Output:
         seen = below[0]
         condition = node.fields.get("Condition", "")
-        kept = [part for part in _conjuncts(condition) if not self._is_invented(part, condition)]
+        kept = [part for part in split_conjuncts(condition) if not self._is_invented(part, condition)]
         if not kept:
             return seen
-        params = {"condition": self._expression(" AND ".join(kept), seen.scope)}
+        params = {"condition": self.parts.add_expression(" AND ".join(kept), seen.scope)}
         operation = self._add_operation("Filter", below, params)
         self._finish(operation, seen.columns)
         return Output(operation, seen.columns, seen.scope, seen.aggregated)
@@ -305,7 +270,7 @@ class PlanOperations:
         if not matched:
             return False
         ids = {column.id for column in column_references(matched["value"])}
-        others = [other for other in _conjuncts(condition) if other != part]
+        others = [other for other in split_conjuncts(condition) if other != part]
         used = {column.id for other in others for column in column_references(other)}
         return ids <= used | self._join_keys
 
@@ -317,7 +282,7 @@ class PlanOperations:
         parts += [] if condition == "None" else [condition]
         params: Document = {"joinType": kind}
         if parts:
-            params["condition"] = self._expression(" AND ".join(parts), scope)
+            params["condition"] = self.parts.add_expression(" AND ".join(parts), scope)
         existence = _EXISTENCE.search(kind)
         if existence:
             params["joinType"] = "LeftSemi" if False else "ExistenceJoin"
@@ -325,8 +290,8 @@ class PlanOperations:
         if kind in ("LeftSemi", "LeftAnti"):
             columns = list(below[0].columns)
         elif existence:
-            value = self._expression(f"exists({' AND '.join(parts)})", scope)
-            attribute = self._attribute(int(existence["id"]), existence["name"], value)
+            value = self.parts.add_expression(f"exists({' AND '.join(parts)})", scope)
+            attribute = self.parts.add_attribute(int(existence["id"]), existence["name"], value)
             columns = [*below[0].columns, (int(existence["id"]), attribute)]
         else:
             columns = [column for output in below for column in output.columns]
@@ -346,20 +311,20 @@ class PlanOperations:
             known = seen.aggregated.get(_plain(function))
             if known is None and by_position and not self._is_visible(function, scope):
                 known = by_position[position]
-            value = {"__exprId": known} if known else self._expression(function, scope)
-            scope[item.id] = self._attribute(item.id, item.name, value)
+            value = {"__exprId": known} if known else self.parts.add_expression(function, scope)
+            scope[item.id] = self.parts.add_attribute(item.id, item.name, value)
         keys = node.list_of("Keys")
         params: Document = {}
         if keys:
             params["groupingExpressions"] = [
-                self._expression(item.expression or item.text, scope) for item in items(keys)[0]
+                self.parts.add_expression(item.expression or item.text, scope) for item in items(keys)[0]
             ]
         for item in items(keys)[0]:
             if item.expression:
-                value = self._expression(item.expression, scope)
-                scope[item.id] = self._attribute(item.id, item.name, value)
+                value = self.parts.add_expression(item.expression, scope)
+                scope[item.id] = self.parts.add_attribute(item.id, item.name, value)
         operation = self._add_operation("Aggregate", [seen], params)
-        columns = self._computed(results, Output("", [], {}), scope)
+        columns = self._compute(results, Output("", [], {}), scope)
         self._finish(operation, columns)
         return Output(operation, columns, scope | dict(columns))
 
@@ -372,7 +337,7 @@ class PlanOperations:
         for function in functions:
             if function.startswith("partial_"):
                 text = function.removeprefix("partial_")
-                value = self._expression(text, seen.scope)
+                value = self.parts.add_expression(text, seen.scope)
                 aggregated.setdefault(_plain(text), value["__exprId"])
         columns = [(item.id, seen.scope[item.id]) for item in results if item.id in seen.scope]
         return Output(seen.operation, columns, seen.scope, aggregated)
@@ -381,7 +346,7 @@ class PlanOperations:
         seen = below[0]
         operation = self._add_operation("Window", below)
         inside = next(iter(lists(node.fields.get("Arguments", ""))), "")
-        columns = [*seen.columns, *self._computed(items(inside)[0], seen, seen.scope)]
+        columns = [*seen.columns, *self._compute(items(inside)[0], seen, seen.scope)]
         self._finish(operation, columns)
         return self._output(operation, columns, seen)
 
@@ -390,11 +355,11 @@ class PlanOperations:
         arguments = split_top(node.fields.get("Arguments", ""))
         if len(arguments) < 2 or arguments[1] != "true":
             return seen
-        return self._ordered(arguments[0], below, seen.columns)
+        return self._sort_by(arguments[0], below, seen.columns)
 
-    def _ordered(self, order: str, below: list[Output], columns: list[Column]) -> Output:
+    def _sort_by(self, order: str, below: list[Output], columns: list[Column]) -> Output:
         seen = below[0]
-        params = {"order": [self._expression(order, seen.scope)]}
+        params = {"order": [self.parts.add_expression(order, seen.scope)]}
         operation = self._add_operation("Sort", below, params)
         self._finish(operation, columns)
         return self._output(operation, columns, seen)
@@ -403,10 +368,10 @@ class PlanOperations:
         parts = lists(node.fields.get("Arguments", ""))
         seen = below[0]
         if len(parts) != 2:
-            return self._unknown(node, below)
-        sorted_rows = self._ordered(parts[0], below, seen.columns)
+            return self._read_unknown(node, below)
+        sorted_rows = self._sort_by(parts[0], below, seen.columns)
         listed, more = items(parts[1])
-        columns = self._computed(listed, seen, seen.scope)
+        columns = self._compute(listed, seen, seen.scope)
         if more:
             self._note_cut(node, more)
         operation = self._add_operation("Project", [sorted_rows])
@@ -417,11 +382,10 @@ class PlanOperations:
         columns: list[Column] = []
         for position, (identifier, attribute) in enumerate(below[0].columns):
             parts = [output.columns[position][1] for output in below if position < len(output.columns)]
-            name = self.attributes[attribute]["name"]
+            name = self.parts.attributes[attribute]["name"]
             children = [{"__attrId": part} for part in parts]
-            identifier_of_union = f"expr-{len(self.functions)}"
-            self.functions.append({"id": identifier_of_union, "name": "union", "childRefs": children})
-            columns.append((identifier, self._attribute(identifier, name, {"__exprId": identifier_of_union})))
+            value = self.parts.add_union(children)
+            columns.append((identifier, self.parts.add_attribute(identifier, name, value)))
         operation = self._add_operation("Union", below)
         self._finish(operation, columns)
         return Output(operation, columns, dict(columns))
@@ -432,7 +396,7 @@ class PlanOperations:
         generator = split_top(arguments)[0] if arguments else ""
         parts = lists(arguments.removeprefix(generator))
         if not parts:
-            return self._unknown(node, below)
+            return self._read_unknown(node, below)
         known = dict(seen.columns)
         # A logical plan lists the columns that are not kept, by position.
         kept = [item.id for item in items(parts[-2])[0]] if len(parts) > 1 else list(known)
@@ -443,8 +407,8 @@ class PlanOperations:
         new: list[Column] = []
         for position, item in enumerate(made):
             text = f"stack({', '.join(values[position :: len(made)])})" if is_stack else generator
-            value = self._expression(text, seen.scope, generator)
-            new.append((item.id, self._attribute(item.id, item.name, value)))
+            value = self.parts.add_expression(text, seen.scope, generator)
+            new.append((item.id, self.parts.add_attribute(item.id, item.name, value)))
         operation = self._add_operation("Generate", below)
         columns = [*((identifier, known[identifier]) for identifier in kept if identifier in known), *new]
         self._finish(operation, columns)
@@ -454,25 +418,24 @@ class PlanOperations:
         seen = below[0]
         parts = lists(node.fields.get("Arguments", ""))
         if len(parts) != 2:
-            return self._unknown(node, below)
+            return self._read_unknown(node, below)
         rows = [split_top(row) for row in lists(parts[0])]
         columns: list[Column] = []
         new: list[Column] = []
         known = dict(seen.columns)
         for position, item in enumerate(items(parts[1])[0]):
             texts = [row[position] for row in rows if position < len(row)]
-            if item.name == _GROUPING_ID:
-                grouped = self._grouped[item.id] = [attribute for _, attribute in new]
-                value = self._conditional(grouped)
-                columns.append((item.id, self._attribute(item.id, item.name, value)))
+            if item.name == GROUPING_ID:
+                grouped = self.parts.grouped[item.id] = [attribute for _, attribute in new]
+                value = self.parts.add_conditional(grouped)
+                columns.append((item.id, self.parts.add_attribute(item.id, item.name, value)))
                 continue
             if item.id in known and all(text == item.text for text in texts):
                 columns.append((item.id, known[item.id]))
                 continue
-            children = [self._expression(text, seen.scope) for text in dict.fromkeys(texts)]
-            identifier = f"expr-{len(self.functions)}"
-            self.functions.append({"id": identifier, "name": "union", "childRefs": children})
-            new.append((item.id, self._attribute(item.id, item.name, {"__exprId": identifier})))
+            children = [self.parts.add_expression(text, seen.scope) for text in dict.fromkeys(texts)]
+            value = self.parts.add_union(children)
+            new.append((item.id, self.parts.add_attribute(item.id, item.name, value)))
             columns.append(new[-1])
         operation = self._add_operation("Expand", below)
         self._finish(operation, columns)
@@ -483,69 +446,68 @@ class PlanOperations:
         seen = below[0]
         parts = lists(node.fields.get("Arguments", ""))
         if len(parts) < 2:
-            return self._unknown(node, below)
+            return self._read_unknown(node, below)
         operation = self._add_operation(node.name, below)
         new: list[Column] = []
         for text, item in zip(split_top(parts[0]), items(parts[1])[0], strict=False):
-            value = self._expression(text.rpartition("#")[0], seen.scope)
-            new.append((item.id, self._attribute(item.id, item.name, value)))
+            value = self.parts.add_expression(text.rpartition("#")[0], seen.scope)
+            new.append((item.id, self.parts.add_attribute(item.id, item.name, value)))
         columns = [*seen.columns, *new]
         self._finish(operation, columns)
         return self._output(operation, columns, seen)
 
-    def _cached(self, node: PhysicalNode, below: list[Output]) -> Output:
+    def _read_cached(self, node: PhysicalNode, below: list[Output]) -> Output:
         """Return a cached plan, perhaps under other ids, by position or as the columns that are read."""
         seen = below[0]
         listed, _ = items(node.list_of("Output"))
         known = dict(seen.columns)
         if not listed:
             return seen
-        by_name = {self.attributes[attribute]["name"]: attribute for _, attribute in seen.columns}
+        by_name = {self.parts.attributes[attribute]["name"]: attribute for _, attribute in seen.columns}
         columns = [
             (
                 item.id,
-                known.get(item.id) or by_name.get(item.name) or self._attribute(item.id, item.name, None),
+                known.get(item.id)
+                or by_name.get(item.name)
+                or self.parts.add_attribute(item.id, item.name, None),
             )
             for item in listed
         ]
         return self._select(node.name, seen, columns)
 
-    def _written(self, node: PhysicalNode, below: list[Output]) -> Output:
+    def _select_written(self, node: PhysicalNode, below: list[Output]) -> Output:
         """Return the written columns: those that the operation below does not show are unknown."""
         known = dict(below[0].columns)
-        columns = [
-            (item.id, known.get(item.id) or self._attribute(item.id, item.name, None))
-            for item in items(node.list_of("Input"))[0]
-        ]
+        columns = [self._find(known, item) for item in items(node.list_of("Input"))[0]]
         return self._select(node.name, below[0], columns) if columns else below[0]
 
     def _aggregate_in_pandas(self, node: PhysicalNode, below: list[Output]) -> Output:
         parts = lists(node.fields.get("Arguments", ""))
         if len(parts) != 3:
-            return self._opaque(node, below)
+            return self._lose_columns(node, below)
         seen, scope = below[0], dict(below[0].scope)
         for text in split_top(parts[1]):
             function, _, identifier = text.rpartition("#")
-            value = self._expression(function, scope)
-            scope[int(identifier)] = self._attribute(int(identifier), function, value)
-        keys = [self._expression(item.expression or item.text, scope) for item in items(parts[0])[0]]
+            value = self.parts.add_expression(function, scope)
+            scope[int(identifier)] = self.parts.add_attribute(int(identifier), function, value)
+        keys = [self.parts.add_expression(item.expression or item.text, scope) for item in items(parts[0])[0]]
         operation = self._add_operation("Aggregate", below, {"groupingExpressions": keys})
-        columns = self._computed(items(_REPEATED_ID.sub(r"\1", parts[2]))[0], Output("", [], {}), scope)
+        columns = self._compute(items(_REPEATED_ID.sub(r"\1", parts[2]))[0], Output("", [], {}), scope)
         self._finish(operation, columns)
         return self._output(operation, columns, seen)
 
-    def _relation(self, _: PhysicalNode, below: list[Output]) -> Output:
+    def _pass_relation(self, _: PhysicalNode, below: list[Output]) -> Output:
         return below[0]
 
-    def _opaque(self, node: PhysicalNode, below: list[Output]) -> Output:
+    def _lose_columns(self, node: PhysicalNode, below: list[Output]) -> Output:
         """Add columns of a function over whole rows: their origin is unknown."""
         operation = self._add_operation(node.name, below)
         listed, _ = items(node.list_of("Output"))
-        columns = [(item.id, self._attribute(item.id, item.name, None)) for item in listed]
+        columns = [(item.id, self.parts.add_attribute(item.id, item.name, None)) for item in listed]
         self._finish(operation, columns)
         return self._output(operation, columns, *below)
 
-    def _unknown(self, node: PhysicalNode, below: list[Output]) -> Output:
+    def _read_unknown(self, node: PhysicalNode, below: list[Output]) -> Output:
         listed, _ = items(node.list_of("Output"))
         known = {identifier: attribute for output in below for identifier, attribute in output.columns}
         if not listed and below:
@@ -553,9 +515,7 @@ class PlanOperations:
         if not all(item.id in known for item in listed):
             self.problems.append(("no-columns", node.name, "an operation that is unknown: it loses columns"))
         operation = self._add_operation(node.name, below)
-        columns = [
-            (item.id, known.get(item.id) or self._attribute(item.id, item.name, None)) for item in listed
-        ]
+        columns = [self._find(known, item) for item in listed]
         self._finish(operation, columns)
         return self._output(operation, columns, *below)
 
@@ -572,47 +532,6 @@ def _children(node: PhysicalNode) -> list[PhysicalNode]:
     return node.children
 
 
-def _split_by_names(text: str, expected: Sequence[TextItem]) -> list[TextItem]:
-    """Split a list at the ends of its entries, whose names and ids are known; none if one is missing."""
-    found: list[TextItem] = []
-    position = 0
-    for known in expected:
-        ending = re.compile(rf"{re.escape(known.text)}(?=, |$)")
-        end = ending.search(text, position)
-        if end is None:
-            return []
-        part = text[position : end.end()]
-        alias = f" AS {known.text}"
-        expression = part.removesuffix(alias) if part.endswith(alias) else ""
-        found.append(TextItem(known.id, known.name, expression, part))
-        position = end.end() + 2
-    return found
-
-
-def _conjuncts(condition: str) -> list[str]:
-    """Split ``((a AND b) AND c)`` into its parts."""
-    parts: list[str] = []
-    waiting = [condition.strip()]
-    while waiting:
-        text = waiting.pop()
-        inner = text[1:-1] if text.startswith("(") and _closes_at_end(text) else text
-        halves = split_top(inner, " AND ")
-        if len(halves) > 1:
-            waiting.extend(reversed(halves))
-        elif text:
-            parts.append(text)
-    return parts
-
-
-def _closes_at_end(text: str) -> bool:
-    depth = 0
-    for position, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return position == len(text) - 1
-    return False
-
-
 def _plain(function: str) -> str:
     return _FILTER_OF_AGGREGATE.sub("", function)
 
@@ -627,10 +546,10 @@ _HANDLERS: Mapping[str, _Handler] = {
     "Union": PlanOperations._union,
     "Generate": PlanOperations._generate,
     "Expand": PlanOperations._expand,
-    "ReusedExchange": PlanOperations._reused,
-    "InMemoryTableScan": PlanOperations._cached,
-    "InMemoryRelation": PlanOperations._relation,
-    "WriteFiles": PlanOperations._written,
+    "ReusedExchange": PlanOperations._reuse,
+    "InMemoryTableScan": PlanOperations._read_cached,
+    "InMemoryRelation": PlanOperations._pass_relation,
+    "WriteFiles": PlanOperations._select_written,
     "AggregateInPandas": PlanOperations._aggregate_in_pandas,
     **dict.fromkeys(("BatchEvalPython", "ArrowEvalPython"), PlanOperations._evaluate),
     **dict.fromkeys(
@@ -645,6 +564,6 @@ _HANDLERS: Mapping[str, _Handler] = {
             "MapElements",
             "MapPartitions",
         ),
-        PlanOperations._opaque,
+        PlanOperations._lose_columns,
     ),
 }

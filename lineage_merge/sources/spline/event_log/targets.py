@@ -58,7 +58,7 @@ def find_write(root: PhysicalNode) -> Write | None:
     )
 
 
-def created_table(root: PhysicalNode) -> Document | None:
+def find_created_table(root: PhysicalNode) -> Document | None:
     """Return the table that a CREATE TABLE AS SELECT creates, whose rows a nested execution writes."""
     node = _command(root)
     if node is None or not _CREATING.match(node.name):
@@ -70,7 +70,7 @@ def created_table(root: PhysicalNode) -> Document | None:
     return None
 
 
-def unread_command(root: PhysicalNode) -> str:
+def find_unread_command(root: PhysicalNode) -> str:
     """Return the command of a plan if it may write rows and is not supported, else ""."""
     node = _command(root)
     name = node.name if node is not None else ""

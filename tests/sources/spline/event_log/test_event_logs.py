@@ -304,6 +304,32 @@ Execute InsertIntoHadoopFsRelationCommand file:/data/out/t, false, Parquet, [], 
     assert influences(lineage) == {"s.w FILTER", "s.k GROUP_BY"}
 
 
+def test_a_cast_to_the_type_that_a_column_has_changes_nothing() -> None:
+    """Spark 3.3 casts what it inserts into a table to the types of the table."""
+    plan = """== Physical Plan ==
+Execute InsertIntoHadoopFsRelationCommand (3)
++- * Project (2)
+   +- Scan csv  (1)
+
+
+(1) Scan csv
+Output [2]: [a#1, b#2L]
+Location: InMemoryFileIndex [file:/data/in/s]
+ReadSchema: struct<a:int,b:bigint>
+
+(2) Project [codegen id : 1]
+Output [2]: [cast(a#1 as int) AS a#3, cast(b#2L as int) AS b#4]
+Input [2]: [a#1, b#2L]
+
+(3) Execute InsertIntoHadoopFsRelationCommand
+Input [2]: [a#3, b#4]
+Arguments: file:/data/out/t, false, Parquet, [path=/data/out/t], Append, [a, b]
+"""
+    lineage = columns_of(written(iter(enumerate_lines(start(plan))))["t"])
+
+    assert flows(lineage) == {"s.a -> a IDENTITY", "s.b -> b TRANSFORMATION"}
+
+
 def enumerate_lines(lines: list[bytes]) -> list[tuple[str, bytes]]:
     return [(f"line {number}", line) for number, line in enumerate(lines)]
 
