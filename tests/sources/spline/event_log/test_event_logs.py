@@ -266,9 +266,9 @@ def problems_of(plan: str) -> list[str]:
 
 
 def test_a_command_that_is_not_supported_is_reported() -> None:
-    plan = "Execute InsertIntoHiveTable (1)\n\n\n(1) Execute InsertIntoHiveTable\nInput: []\n"
+    plan = "Execute InsertIntoElsewhere (1)\n\n\n(1) Execute InsertIntoElsewhere\nInput: []\n"
     assert problems_of(f"== Physical Plan ==\n{plan}") == [
-        "a command that is not supported: InsertIntoHiveTable"
+        "a command that is not supported: InsertIntoElsewhere"
     ]
 
 
@@ -276,6 +276,22 @@ def test_a_plan_in_the_simple_form_is_reported_if_it_writes() -> None:
     simple = "Execute InsertIntoHadoopFsRelationCommand file:/data/out, false, Parquet, [], Overwrite, [a]"
     assert problems_of(simple) == ["its plan has a form that is not read (spark.sql.ui.explainMode)"]
     assert problems_of("LocalTableScan [a#1]") == []
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8, 0.95])
+def test_a_plan_whose_text_is_cut_costs_one_write(share: float) -> None:
+    """`spark.sql.maxPlanStringLength` cuts a plan anywhere."""
+    events = [json.loads(line) for line in LOG.read_bytes().splitlines()]
+    for event in events:
+        if plan := event.get("physicalPlanDescription"):
+            event["physicalPlanDescription"] = f"{plan[: int(len(plan) * share)]}... 9 more characters"
+    lines = [json.dumps(event, separators=(",", ":")).encode() for event in events]
+
+    for write in read_writes("log", iter(enumerate_lines(lines))):
+        if isinstance(write, LoggedWrite):
+            known = flows(columns_of(write))
+            target = str(write.plan["operations"]["write"]["outputSource"]).rpartition("/")[2]
+            assert known <= flows(columns_of(written(event_log_recipe.lines())[target]))
 
 
 def test_the_extended_form_has_the_same_columns() -> None:
