@@ -96,12 +96,15 @@ def _read_nodes(lines: Iterator[str], nodes: dict[int, PhysicalNode]) -> Physica
         matched = _NODE.match(line)
         part = None if matched else _PART.match(line)
         if part is not None:
-            depth, node = len(part["indent"]), PhysicalNode(0, f"{part['name']} Plan")
+            # Its root has the same indentation.
+            depth, node = len(part["indent"]) - 1, PhysicalNode(0, f"{part['name']} Plan")
         elif matched is not None:
             depth, node = (
                 len(matched["indent"]),
                 PhysicalNode(int(matched["number"]), matched["name"].strip()),
             )
+            if node.number in nodes:  # a cached plan that is used twice
+                node.fields = nodes[node.number].fields
             nodes[node.number] = node
         else:
             continue

@@ -117,6 +117,10 @@ class _Reader:
             yield self._message(execution, write, known.rows, None)
         elif write is not None and not execution.error:
             yield Problem("skipped", where, write.name, "the plan of its rows is not in the log")
+        elif write is None and plan.is_cut and _WRITING.search(execution.plan):
+            yield Problem(
+                "skipped", where, "", "Spark cut the text of its plan (spark.sql.maxPlanStringLength)"
+            )
         elif write is None and is_query(plan.root):
             self._offer(execution, plan)
 

@@ -119,6 +119,8 @@ class PlanOperations:
 
     def _operation(self, node: PhysicalNode, below: list[Output]) -> Output:
         name = node.name
+        if name.startswith("Scan In-memory table") and below:
+            return self._read_cached(node, below)
         if not below and name != "ReusedExchange" and not name.startswith("ReusedExchange"):
             return self._read_leaf(node)
         if name in _PASSING or name in _PLANS:

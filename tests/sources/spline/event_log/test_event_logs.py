@@ -278,6 +278,63 @@ def test_a_plan_in_the_simple_form_is_reported_if_it_writes() -> None:
     assert problems_of("LocalTableScan [a#1]") == []
 
 
+CACHED = """== Physical Plan ==
+Execute InsertIntoHadoopFsRelationCommand (7)
++- WriteFiles (6)
+   +- Union (5)
+      :- InMemoryTableScan (1)
+      :     +- InMemoryRelation (2)
+      :           +- AdaptiveSparkPlan (4)
+      :              +- == Initial Plan ==
+      :                 Scan csv  (3)
+      +- InMemoryTableScan (8)
+            +- InMemoryRelation (2)
+                  +- AdaptiveSparkPlan (4)
+                     +- == Initial Plan ==
+                        Scan csv  (3)
+
+
+(1) InMemoryTableScan
+Output [1]: [a#1]
+
+(2) InMemoryRelation
+Arguments: [a#1, b#2], CachedRDDBuilder(x)
+
+(3) Scan csv
+Output [2]: [a#1, b#2]
+Location: InMemoryFileIndex [file:/data/in/s]
+
+(4) AdaptiveSparkPlan
+Output [2]: [a#1, b#2]
+
+(5) Union
+
+(6) WriteFiles
+Input [1]: [a#1]
+
+(7) Execute InsertIntoHadoopFsRelationCommand
+Input: []
+Arguments: file:/data/out/t, false, Parquet, [path=/data/out/t], Append, [a]
+
+(8) InMemoryTableScan
+Output [1]: [b#2]
+"""
+
+
+def test_a_cached_plan_that_is_used_twice_has_the_columns_of_both_uses() -> None:
+    lineage = columns_of(written(iter(enumerate_lines(start(CACHED))))["t"])
+
+    assert flows(lineage) == {"s.a -> a IDENTITY", "s.b -> a IDENTITY"}
+
+
+def test_a_plan_that_is_cut_before_its_target_is_reported() -> None:
+    cut = CACHED.partition("(7) Execute")[0]
+
+    assert problems_of(f"{cut}... 200 more characters") == [
+        "Spark cut the text of its plan (spark.sql.maxPlanStringLength)"
+    ]
+
+
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.8, 0.95])
 def test_a_plan_whose_text_is_cut_costs_one_write(share: float) -> None:
     """`spark.sql.maxPlanStringLength` cuts a plan anywhere."""
