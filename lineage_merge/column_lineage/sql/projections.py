@@ -131,7 +131,7 @@ class Projections:
     def _resolve(self, column: exp.Column, scope: QueryScope) -> ResolvedColumn | None:
         parts = [part.name for part in column.parts]
         if len(parts) > 1:
-            qualified = scope.qualified(parts)
+            qualified = scope.find_qualified(parts)
             parts = parts if qualified is None else [qualified[1], *qualified[2]]
         elif fold(parts[0]) in scope.aliases and not any(
             source.relation.knows(parts[0]) for source in scope.sources.values()
@@ -152,7 +152,9 @@ class Projections:
             items = star(scope)
         else:
             path = tuple(fold(step.name) for step in _parts(part)[:-1])
-            source = next((relation for inner in scope.chain() if (relation := inner.named(path))), None)
+            source = next(
+                (relation for inner in scope.chain() if (relation := inner.find_relation(path))), None
+            )
             items = self._fields(part, scope) if source is None else list(source.relation.items)
         if last.args.get("ilike"):
             self._note("selects columns by a pattern", "")
@@ -207,7 +209,7 @@ class Projections:
         else:
             names = _parts(part)[:-1]
             first = exp.column(names[0])
-            value = self._values.named([name.name for name in names], first, scope)
+            value = self._values.resolve_name([name.name for name in names], first, scope)
         known = self._values.structures.star(value)
         return [AllColumns(None, structure=value)] if known is None else known.items
 

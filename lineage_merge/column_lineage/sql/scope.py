@@ -161,7 +161,7 @@ class QueryScope:
             yield scope
             scope = scope.outer
 
-    def qualified(self, parts: list[str]) -> tuple[FromRelation, str, list[str]] | None:
+    def find_qualified(self, parts: list[str]) -> tuple[FromRelation, str, list[str]] | None:
         """Resolve a dotted name to a relation, a column and the fields inside the column; None: no relation.
 
         A relation may be called like a column: the name is of the column's field if the relation lacks it.
@@ -169,7 +169,7 @@ class QueryScope:
         folded = [fold(part) for part in parts]
         for scope in self.chain():
             for length in range(len(parts) - 1, 0, -1):
-                source = scope.named(tuple(folded[:length]))
+                source = scope.find_relation(tuple(folded[:length]))
                 if source is not None:
                     relation = source.relation
                     if relation.closed and not relation.knows(parts[length]) and scope.knows(parts[0]):
@@ -186,14 +186,14 @@ class QueryScope:
         visible = [source.relation for source in self.sources.values() if not source.hidden]
         return visible or [source.relation for source in self.sources.values()]
 
-    def named(self, path: tuple[str, ...]) -> FromRelation | None:
+    def find_relation(self, path: tuple[str, ...]) -> FromRelation | None:
         """Return the relation of an alias or a (partially) qualified table name."""
         if len(path) == 1:
             return self.sources.get(path[0])
         sources = [source for source in self.sources.values() if source.path[-len(path) :] == path]
         return sources[0] if len(sources) == 1 else None
 
-    def unqualified(self, name: str) -> SqlValue | None:
+    def find_unqualified(self, name: str) -> SqlValue | None:
         """Resolve an unqualified column; None: not found or ambiguous, `UNTRACED`: without origin."""
         key = fold(name)
         for scope in self.chain():

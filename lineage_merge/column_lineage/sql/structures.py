@@ -46,7 +46,7 @@ class _Expressions(Protocol):
     def opaque(
         self, expression: exp.Expr, scope: QueryScope, step: Transformation, text: Text
     ) -> SqlValue: ...
-    def named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> SqlValue: ...
+    def resolve_name(self, parts: list[str], column: exp.Column, scope: QueryScope) -> SqlValue: ...
     def text(self, expression: exp.Expr, scope: QueryScope) -> Text: ...
 
 
@@ -119,7 +119,7 @@ class Structures:
             names.insert(0, base.expression.name)
             base = base.this
         if isinstance(base, exp.Column):
-            return self._values.named([*(part.name for part in base.parts), *names], base, scope)
+            return self._values.resolve_name([*(part.name for part in base.parts), *names], base, scope)
         value = self._values.trace(base, scope)
         for name in names:
             value = field_of(value, name)
@@ -284,7 +284,7 @@ class Structures:
             return [source.relation.row() for source in scope.sources.values() if not source.hidden]
         names = part.parts[:-1] if isinstance(part, exp.Column) else []
         path = tuple(fold(name.name) for name in names)
-        source = next((relation for inner in scope.chain() if (relation := inner.named(path))), None)
+        source = next((relation for inner in scope.chain() if (relation := inner.find_relation(path))), None)
         return [] if source is None else [source.relation.row()]
 
     def _insert(self, node: exp.Expr, scope: QueryScope) -> SqlValue:

@@ -97,9 +97,9 @@ class Values:
 
     def column(self, column: exp.Column, scope: QueryScope) -> SqlValue:
         """Resolve a column, or a field of one."""
-        return self.named([part.name for part in column.parts], column, scope)
+        return self.resolve_name([part.name for part in column.parts], column, scope)
 
-    def named(self, parts: list[str], column: exp.Column, scope: QueryScope) -> SqlValue:
+    def resolve_name(self, parts: list[str], column: exp.Column, scope: QueryScope) -> SqlValue:
         """Resolve a dotted name that begins with the parts of `column`."""
         value = self._resolve(parts, column, scope)
         self._named_values[value] = None
@@ -111,7 +111,7 @@ class Values:
             value, fields = self.bound[fold(parts[0])], parts[1:]
         elif len(parts) == 1:
             return self._resolve_unqualified(column, parts[0], scope)
-        elif (qualified := scope.qualified(parts)) is None:
+        elif (qualified := scope.find_qualified(parts)) is None:
             value, fields = self._resolve_unqualified(column, parts[0], scope), parts[1:]
         else:
             source, name, fields = qualified
@@ -137,7 +137,7 @@ class Values:
         row = self._whole_row(name, scope)
         if row is not None:
             return row
-        value = scope.unqualified(name)
+        value = scope.find_unqualified(name)
         if value is not None:
             return value
         self._note(notes.UNKNOWN_TABLE, name)
@@ -150,7 +150,7 @@ class Values:
                 return None
             if any(source.relation.may_have(name) for source in inner.sources.values()):
                 return None
-            source = inner.named((name.casefold(),))
+            source = inner.find_relation((name.casefold(),))
             if source is not None and source.relation.rest is None:
                 return source.relation.row()
         return None
@@ -217,7 +217,7 @@ class Values:
         if isinstance(node.parent, exp.Count):
             return UNTRACED
         if isinstance(node, exp.Column):
-            source = scope.named(tuple(part.name.casefold() for part in node.parts[:-1]))
+            source = scope.find_relation(tuple(part.name.casefold() for part in node.parts[:-1]))
             sources = [] if source is None else [source]
         else:
             sources = list(scope.sources.values())

@@ -57,13 +57,13 @@ class Expectations:
     def of(self, update: LastUpdate) -> Iterator[Expectation]:
         """Yield the expectations of a dataset of which it is known whether they hold."""
         if self.older_than_ms is not None and update.not_after is not None:
-            unmet = self._exceed(update.not_after, self.older_than_ms)
+            unmet = self._find_exceeded(update.not_after, self.older_than_ms)
             yield Expectation("older_than", self.older_than_ms, unmet)
         if update.check is not None:
             yield from self._expect_check(update, update.check)
         if update.not_after is not None:
             for name, limit in self._limits(update.dataset).items():
-                yield Expectation("policy", limit, self._exceed(update.not_after, limit), name)
+                yield Expectation("policy", limit, self._find_exceeded(update.not_after, limit), name)
 
     def _expect_check(self, update: LastUpdate, check: Vertex) -> Iterator[Expectation]:
         """Yield the expectation of a freshness check: its result, and its limit at the time `now`."""
@@ -75,11 +75,11 @@ class Expectations:
         if status in STALE_CHECKS:
             yield Expectation("freshness_check", limit, "freshness_check")
         elif limit is not None and newest is not None:
-            yield Expectation("freshness_check", limit, self._exceed(newest, limit))
+            yield Expectation("freshness_check", limit, self._find_exceeded(newest, limit))
         elif status == PASSED:
             yield Expectation("freshness_check", limit, None)
 
-    def _exceed(self, time: int, limit: int) -> Unmet | None:
+    def _find_exceeded(self, time: int, limit: int) -> Unmet | None:
         return "age" if self.now - time > limit else None
 
     def _limits(self, dataset: Vertex) -> Mapping[str, int]:

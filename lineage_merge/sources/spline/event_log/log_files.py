@@ -20,7 +20,7 @@ _ROLLING = "eventlog_v2_"
 _PART = re.compile(r"^events_(?P<number>\d+)_")
 _UNFINISHED = ".inprogress"
 _LZ4_MAGIC, _LZ4_HEADER = b"LZ4Block", 21
-_LZ4_RAW, _LZ4_PACKED = 0x10, 0x20
+_LZ4_RAW = 0x10
 _SNAPPY_MAGIC, _SNAPPY_HEADER = b"\x82SNAPPY\x00", 16
 _MAX_BLOCK = 64 << 20
 

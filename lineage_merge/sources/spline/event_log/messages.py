@@ -26,7 +26,7 @@ from lineage_merge.sources.spline.event_log.targets import (
     Created,
     Unread,
     Write,
-    created_table,
+    find_created_table,
     find_write,
     is_query,
     query_rows,
@@ -145,7 +145,7 @@ class _Reader:
         found = find_write(plan.root, self._log.application.properties)
         waits = found if isinstance(found, Write) and found.rows is None else None
         ids = frozenset(int(known) for known in _ID.findall(execution.plan)) if waits else frozenset()
-        outer = self._outer[identifier] = _Outer(created_table(plan.root), waits, ids)
+        outer = self._outer[identifier] = _Outer(find_created_table(plan.root), waits, ids)
         return outer
 
     def _offer(self, execution: Execution, plan: FormattedPlan) -> None:
@@ -163,7 +163,7 @@ class _Reader:
         fitting = [
             (outer, root)
             for outer in waiting
-            if output & outer.ids and (root := _written_rows(outer.write, plan, query, output))
+            if output & outer.ids and (root := _find_written_rows(outer.write, plan, query, output))
         ]
         if len(fitting) == 1:
             outer, root = fitting[0]
@@ -210,7 +210,7 @@ class _Reader:
         return LoggedWrite(plan, _event(plan["id"], application, execution))
 
 
-def _written_rows(
+def _find_written_rows(
     write: Write | None, plan: FormattedPlan, query: PhysicalNode, output: frozenset[int]
 ) -> PhysicalNode | None:
     """Return what is written of the rows of a query, whose ids are given."""
@@ -229,7 +229,7 @@ def _plan(application: Application, write: Document, operations: PlanOperations)
         "agentInfo": {"name": AGENT, "version": ""},
         "name": application.name,
         "systemInfo": {"name": "spark", "version": application.version},
-        "operations": {"write": write, "reads": operations.reads, "other": operations.others},
+        "operations": {"write": write, "reads": operations.reads, "other": [*operations.others.values()]},
         "attributes": list(operations.parts.attributes.values()),
         "expressions": {"functions": operations.parts.functions, "constants": []},
         "extraInfo": {

@@ -42,15 +42,14 @@ _JOIN = re.compile(r"^(?:BroadcastHash|SortMerge|ShuffledHash|BroadcastNestedLoo
 _STAGE = re.compile(r"^(?:partial|merge)_")
 _FILTER_OF_AGGREGATE = re.compile(r" FILTER \(WHERE .*\)$", re.DOTALL)
 _NOT_NULL = re.compile(r"^isnotnull\((?P<value>.*)\)$", re.DOTALL)
-_NOT_EMPTY = re.compile(r"^\(?size\((?P<value>.*), (?:true|false)\) > 0\)?$", re.DOTALL)
+_NOT_EMPTY = re.compile(r"^\(?size\(.*, (?:true|false)\) > 0\)?$", re.DOTALL)
 _EXISTENCE = re.compile(r"ExistenceJoin\((?P<name>.*)#(?P<id>\d+)\)")
 # Spark's own function for the columns that a table is partitioned by.
 _EMPTY_TO_NULL = re.compile(r"^empty2null\((.*)\)$", re.DOTALL)
 _STACK = re.compile(r"^stack\((?P<rows>\d+), (?P<values>.*)\)$", re.DOTALL)
-
 _CAST = re.compile(r"^(?:ansi_)?cast\((?P<column>[^\s()]*#(?P<id>\d+)L?) as (?P<type>\w+(?:\(\d+,\d+\))?)\)$")
 # The result of a Python function under a second id: `mean(a#1)#2#3 AS m#4`.
-_REPEATED_ID = re.compile(r"(\)#(\d+)L?)#\d+L?")
+_REPEATED_ID = re.compile(r"(\)#\d+L?)#\d+L?")
 
 Column = tuple[int, str]
 
@@ -81,7 +80,7 @@ class PlanOperations:
         # The columns of an operation as the one above lists them.
         self._expected: dict[int, list[TextItem]] = {}
         self.reads: list[Document] = []
-        self.others: list[Document] = []
+        self.others: dict[str, Document] = {}
         self.parts = DocumentParts()
         self.problems: list[tuple[str, str, str]] = []
 
@@ -121,7 +120,7 @@ class PlanOperations:
         name = node.name
         if name.startswith("Scan In-memory table") and below:
             return self._read_cached(node, below)
-        if not below and name != "ReusedExchange" and not name.startswith("ReusedExchange"):
+        if not below and not name.startswith("ReusedExchange"):
             return self._read_leaf(node)
         if name in _PASSING or name in _PLANS:
             return below[0]
@@ -138,17 +137,15 @@ class PlanOperations:
 
     def _add_operation(self, name: str, children: Sequence[Output], params: Document | None = None) -> str:
         identifier = f"op-{len(self.others)}"
-        self.others.append(
-            {"id": identifier, "name": name, "childIds": [child.operation for child in children]}
-            | ({"params": params} if params else {})
-        )
+        document: Document = {"id": identifier, "name": name}
+        document["childIds"] = [child.operation for child in children]
+        self.others[identifier] = document | ({"params": params} if params else {})
         return identifier
 
     def _finish(self, operation: str, columns: Iterable[Column]) -> None:
-        document = next(document for document in self.others if document["id"] == operation)
         output = [attribute for _, attribute in columns]
         if output:
-            document["output"] = output
+            self.others[operation]["output"] = output
 
     def _list(self, node: PhysicalNode, key: str) -> list[TextItem]:
         """Return the columns of a list; literals in it may look like separators and columns."""
@@ -223,7 +220,7 @@ class PlanOperations:
         if source is not None:
             self.reads.append({**document, **source})
         else:
-            self.others.append(document)
+            self.others[operation] = document
         return Output(operation, columns, dict(columns))
 
     def _reuse(self, node: PhysicalNode, _: list[Output]) -> Output:
@@ -287,7 +284,7 @@ class PlanOperations:
             params["condition"] = self.parts.add_expression(" AND ".join(parts), scope)
         existence = _EXISTENCE.search(kind)
         if existence:
-            params["joinType"] = "LeftSemi" if False else "ExistenceJoin"
+            params["joinType"] = "ExistenceJoin"
         operation = self._add_operation("Join", below, params)
         if kind in ("LeftSemi", "LeftAnti"):
             columns = list(below[0].columns)
@@ -310,7 +307,7 @@ class PlanOperations:
         # Above a branch that is used again, functions name the ids of the branch that it replaces.
         by_position = list(seen.aggregated.values()) if len(seen.aggregated) == len(functions) else []
         for position, (function, item) in enumerate(zip(functions, made, strict=False)):
-            known = seen.aggregated.get(_plain(function))
+            known = seen.aggregated.get(_strip_filter(function))
             if known is None and by_position and not self._is_visible(function, scope):
                 known = by_position[position]
             value = {"__exprId": known} if known else self.parts.add_expression(function, scope)
@@ -340,7 +337,7 @@ class PlanOperations:
             if function.startswith("partial_"):
                 text = function.removeprefix("partial_")
                 value = self.parts.add_expression(text, seen.scope)
-                aggregated.setdefault(_plain(text), value["__exprId"])
+                aggregated.setdefault(_strip_filter(text), value["__exprId"])
         columns = [(item.id, seen.scope[item.id]) for item in results if item.id in seen.scope]
         return Output(seen.operation, columns, seen.scope, aggregated)
 
@@ -462,20 +459,11 @@ class PlanOperations:
         """Return a cached plan, perhaps under other ids, by position or as the columns that are read."""
         seen = below[0]
         listed, _ = items(node.list_of("Output"))
-        known = dict(seen.columns)
         if not listed:
             return seen
         by_name = {self.parts.attributes[attribute]["name"]: attribute for _, attribute in seen.columns}
-        columns = [
-            (
-                item.id,
-                known.get(item.id)
-                or by_name.get(item.name)
-                or self.parts.add_attribute(item.id, item.name, None),
-            )
-            for item in listed
-        ]
-        return self._select(node.name, seen, columns)
+        known = {item.id: by_name[item.name] for item in listed if item.name in by_name} | dict(seen.columns)
+        return self._select(node.name, seen, [self._find(known, item) for item in listed])
 
     def _select_written(self, node: PhysicalNode, below: list[Output]) -> Output:
         """Return the written columns: those that the operation below does not show are unknown."""
@@ -505,7 +493,7 @@ class PlanOperations:
         """Add columns of a function over whole rows: their origin is unknown."""
         operation = self._add_operation(node.name, below)
         listed, _ = items(node.list_of("Output"))
-        columns = [(item.id, self.parts.add_attribute(item.id, item.name, None)) for item in listed]
+        columns = [self._find({}, item) for item in listed]
         self._finish(operation, columns)
         return self._output(operation, columns, *below)
 
@@ -534,7 +522,7 @@ def _children(node: PhysicalNode) -> list[PhysicalNode]:
     return node.children
 
 
-def _plain(function: str) -> str:
+def _strip_filter(function: str) -> str:
     return _FILTER_OF_AGGREGATE.sub("", function)
 
 

@@ -55,14 +55,14 @@ def read_replaced_rows(node: PhysicalNode) -> RowChange | None:
     own = _own_columns(scan)
     if not own or scan.children or not columns:
         return None
-    computing = [below for below in chain if below.name == "Project" and _computed(below)]
+    computing = [below for below in chain if below.name == "Project" and _list_computed(below)]
     if len(computing) == 1:
         return _update(computing[0], columns, own)
     deleting = [below for below in chain if below.name == "Filter"]
     matched = _NOT_DELETED.match(deleting[0].fields.get("Condition", "")) if len(deleting) == 1 else None
     if computing or matched is None:
         return None
-    return _change("delete", scan, columns, [_Clause(_inner(matched["condition"]), ())])
+    return _make_change("delete", scan, columns, [_Clause(_strip_brackets(matched["condition"]), ())])
 
 
 def read_delta_update(node: PhysicalNode) -> tuple[RowChange, str] | None:
@@ -84,8 +84,8 @@ def read_delta_update(node: PhysicalNode) -> tuple[RowChange, str] | None:
     fields = {"Output": output, "Location": f"TahoeBatchFileIndex [{paths[0]['path']}]"}
     scan = PhysicalNode(relation.number, "Scan delta", fields=fields)
     own = {column.name: column.text for column in columns}
-    clause = _Clause(condition, _changed(columns, values, own))
-    return _change("update", scan, columns, [clause]), paths[0]["path"]
+    clause = _Clause(condition, _find_changed(columns, values, own))
+    return _make_change("update", scan, columns, [clause]), paths[0]["path"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +122,12 @@ class DeltaMerge:
         joined = PhysicalNode(_ROOT, "SortMergeJoin FullOuter", fields=fields, children=[target, source])
         columns = [TextItem(0, name, "", name) for name in self.names]
         clauses = [
-            _Clause(condition, _changed(columns, (values.get(name, _UNCHANGED) for name in self.names), own))
+            _Clause(
+                condition, _find_changed(columns, (values.get(name, _UNCHANGED) for name in self.names), own)
+            )
             for condition, values in zip(self.conditions, self.assigned, strict=True)
         ]
-        return _change("merge", joined, columns, clauses).rows
+        return _make_change("merge", joined, columns, clauses).rows
 
     def _is_target(self, node: PhysicalNode) -> bool:
         return self.path.partition(":")[2].strip("/") in node.fields.get("Location", "")
@@ -200,7 +202,7 @@ def _own_columns(scan: PhysicalNode) -> dict[str, str]:
     return {column.name: column.text for column in listed if column.name not in ICEBERG} if is_target else {}
 
 
-def _computed(project: PhysicalNode) -> list[TextItem]:
+def _list_computed(project: PhysicalNode) -> list[TextItem]:
     return [column for column in items(project.list_of("Output"))[0] if column.expression]
 
 
@@ -221,7 +223,7 @@ def _update(project: PhysicalNode, columns: Sequence[TextItem], own: Mapping[str
     if len(conditions) != 1:
         return None
     clause = _Clause(next(iter(conditions)), tuple(values))
-    return _change("update", project.children[0], columns, [clause])
+    return _make_change("update", project.children[0], columns, [clause])
 
 
 def _split_if(text: str, own: str) -> tuple[str, str]:
@@ -262,27 +264,29 @@ def _merge(node: PhysicalNode, columns: Sequence[TextItem]) -> RowChange | None:
         if len(values) != len(made):
             return None
         ordered = [values[places[column.name]] for column in columns]
-        changed = _changed(columns, ordered, targets[0])
+        changed = _find_changed(columns, ordered, targets[0])
         if any(value != _UNCHANGED for value in changed):
             read.append(_Clause(condition, changed))
-    return _change("merge", node.children[0], columns, read)
+    return _make_change("merge", node.children[0], columns, read)
 
 
-def _changed(columns: Iterable[TextItem], values: Iterable[str], own: Mapping[str, str]) -> tuple[str, ...]:
+def _find_changed(
+    columns: Iterable[TextItem], values: Iterable[str], own: Mapping[str, str]
+) -> tuple[str, ...]:
     """Return the values of a clause without those that are the same column of the target."""
     pairs = zip(columns, values, strict=True)
     return tuple(
-        _UNCHANGED if column.name in own and _plain(own[column.name]) == _plain(value) else value
+        _UNCHANGED if column.name in own and _strip_mark(own[column.name]) == _strip_mark(value) else value
         for column, value in pairs
     )
 
 
-def _plain(column: str) -> str:
+def _strip_mark(column: str) -> str:
     """Return a column without the mark of a long."""
     return column.removesuffix("L") if _LONG.search(column) else column
 
 
-def _change(
+def _make_change(
     mode: str, below: PhysicalNode, columns: Sequence[TextItem], clauses: Iterable[_Clause]
 ) -> RowChange:
     found = list(clauses)
@@ -297,6 +301,6 @@ def _change(
     return RowChange(ROW_OPERATIONS[mode], PhysicalNode(_ROOT, "Expand", fields=fields, children=[below]))
 
 
-def _inner(text: str) -> str:
+def _strip_brackets(text: str) -> str:
     """Return a condition without the brackets around it."""
     return text[1:-1] if text.startswith("(") and text.endswith(")") else text

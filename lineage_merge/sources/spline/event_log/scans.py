@@ -10,7 +10,7 @@ from lineage_merge.sources.spline.columns.plan_text import split_top
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.event_log.catalogs import Properties, iceberg_table
 from lineage_merge.sources.spline.event_log.formatted_plan import FormattedPlan, PhysicalNode
-from lineage_merge.sources.spline.event_log.targets import Unread, address, table_address
+from lineage_merge.sources.spline.event_log.targets import Unread, address, make_table_address
 
 _LOCATION = re.compile(r"^(?P<index>\w*FileIndex\w*)(?:\(\d+ paths?\))?\s?\[(?P<paths>.*)\]$", re.DOTALL)
 _MORE = re.compile(r"^\.\.\. \d+ entries$")
@@ -74,7 +74,7 @@ def read_source(
     hive = _HIVE.search(node.fields.get("Arguments", ""))
     if hive is not None:
         table = {"identifier": {name: part for name, part in hive.groupdict().items() if part}}
-        source = [table_address(table)]
+        source = [make_table_address(table)]
         return {"inputSources": source, "params": {"table": table}, "extra": {"sourceType": "hive"}}
     iceberg = _ICEBERG.search(node.fields.get("", "")) if node.name.startswith("BatchScan") else None
     if iceberg is not None:

@@ -98,10 +98,10 @@ def find_write(
         return reader(node, properties)
     if name in _DIRECT or _QUIET.match(name):
         return None
-    return _unsupported(node)
+    return _report_unsupported(node)
 
 
-def created_table(root: PhysicalNode) -> Created | None:
+def find_created_table(root: PhysicalNode) -> Created | None:
     """Return the table that a CREATE TABLE AS SELECT creates, whose rows a nested execution writes."""
     node = _command(root)
     if node is None:
@@ -160,7 +160,7 @@ def _arguments(node: PhysicalNode) -> list[str]:
     return split_top(own)
 
 
-def _unsupported(node: PhysicalNode, *_: object) -> Unread:
+def _report_unsupported(node: PhysicalNode, *_: object) -> Unread:
     name = _name(node)
     text = " ".join(_arguments(node))
     table = _ICEBERG_WRITE.search(text) or _DELTA_LOG.search(text)
@@ -182,7 +182,7 @@ def _write_files(node: PhysicalNode, _: Properties) -> Write | None:
         _MODES[mode],
         node.children[0],
         _name(node),
-        _listed(arguments),
+        _list_columns(arguments),
         known[0].lower() if known and known[0].isalnum() else "",
         _table_of(arguments),
     )
@@ -197,7 +197,7 @@ def _write_hive_table(node: PhysicalNode, _: Properties) -> Write | Unread:
     columns = [argument for argument in arguments if argument.startswith("[") and "=" not in argument]
     names = split_top(columns[0].strip("[]")) if columns else []
     return Write(
-        table_address(table), overwrite == "false", node.children[0], _name(node), names, "hive", table
+        make_table_address(table), overwrite == "false", node.children[0], _name(node), names, "hive", table
     )
 
 
@@ -209,8 +209,8 @@ def _write_hive_folder(node: PhysicalNode, properties: Properties) -> Write | Un
     is_local = arguments[0] == "true"
     uri = address(storage["path"]) if is_local else qualify_path(storage["path"], properties)
     if not uri:
-        return _without_file_system(node, storage["path"])
-    return Write(uri, False, node.children[0], _name(node), _listed(arguments), "hive")
+        return _report_path(node, storage["path"])
+    return Write(uri, False, node.children[0], _name(node), _list_columns(arguments), "hive")
 
 
 def _create(node: PhysicalNode) -> Write | Unread | None:
@@ -224,10 +224,12 @@ def _create(node: PhysicalNode) -> Write | Unread | None:
         return Unread("skipped", _name(node), what)
     mode = next((argument for argument in arguments if argument in _MODES), "Overwrite")
     rows = node.children[0]
-    return Write(table_address(table), _MODES[mode], rows, _name(node), _listed(arguments), "", table)
+    return Write(
+        make_table_address(table), _MODES[mode], rows, _name(node), _list_columns(arguments), "", table
+    )
 
 
-def _without_file_system(node: PhysicalNode, path: str) -> Unread:
+def _report_path(node: PhysicalNode, path: str) -> Unread:
     return Unread("skipped", _name(node), f"a path without its file system: {naming.redact(path)}")
 
 
@@ -245,7 +247,7 @@ def _save(node: PhysicalNode, properties: Properties) -> Write | Unread:
     if "/" in path:
         uri = qualify_path(path, properties)
         if not uri:
-            return _without_file_system(node, path)
+            return _report_path(node, path)
         mode = next((argument for argument in arguments if argument in _MODES), "Overwrite")
         data_format = "delta" if provider.endswith(".DeltaDataSource") else ""
         return Write(uri, _MODES[mode], None, _name(node), data_format=data_format)
@@ -263,7 +265,7 @@ def _write_v1(node: PhysicalNode, _: Properties) -> Write | Unread | None:
         return None
     matched = _DELTA_TABLE.search(text)
     if matched is None:
-        return _unsupported(node)
+        return _report_unsupported(node)
     append = _name(node).startswith("Append")
     uri = address(matched["path"])
     return Write(uri, append, None, _name(node), data_format="delta", table=_table_of([text]))
@@ -274,7 +276,7 @@ def _create_v2(node: PhysicalNode, properties: Properties) -> Write | Unread | N
     if class_name.startswith("org.apache.iceberg."):
         return None
     if not class_name.endswith(".DeltaCatalog"):
-        return _unsupported(node)
+        return _report_unsupported(node)
     catalog = catalog_of_class(class_name, properties)
     database, _, table = name.rpartition(".")
     if not catalog or not database:
@@ -321,7 +323,7 @@ def _replace_rows(node: PhysicalNode, properties: Properties) -> Write | Unread:
     change = read_replaced_rows(node) if matched else None
     table = iceberg_table(matched["table"], properties) if matched else None
     if change is None or table is None:
-        return _unsupported(node)
+        return _report_unsupported(node)
     named: Document = {"identifier": table.name}
     return Write(table.uri, False, change.rows, change.name, data_format="iceberg", table=named)
 
@@ -329,7 +331,7 @@ def _replace_rows(node: PhysicalNode, properties: Properties) -> Write | Unread:
 def _update_delta(node: PhysicalNode, _: Properties) -> Write | Unread:
     found = read_delta_update(node)
     if found is None:
-        return _unsupported(node)
+        return _report_unsupported(node)
     change, path = found
     return Write(address(path), False, change.rows, change.name, data_format="delta")
 
@@ -337,7 +339,7 @@ def _update_delta(node: PhysicalNode, _: Properties) -> Write | Unread:
 def _merge_delta(node: PhysicalNode, _: Properties) -> Write | Unread:
     merge = read_delta_merge(node)
     if merge is None:
-        return _unsupported(node)
+        return _report_unsupported(node)
     name = ROW_OPERATIONS["merge"]
     return Write(address(merge.path), False, None, name, data_format="delta", merge=merge)
 
@@ -361,7 +363,7 @@ _READERS: Mapping[str, _Reader] = {
     "SaveIntoDataSourceCommand": _save,
     **dict.fromkeys(("AppendDataExecV1", "OverwriteByExpressionExecV1"), _write_v1),
     **dict.fromkeys(_CREATING_V2, _create_v2),
-    **dict.fromkeys(("WriteDelta", "DeleteFromTable"), _unsupported),
+    **dict.fromkeys(("WriteDelta", "DeleteFromTable"), _report_unsupported),
     "ReplaceData": _replace_rows,
     "UpdateCommand": _update_delta,
     "MergeIntoCommand": _merge_delta,
@@ -376,7 +378,7 @@ _DIRECT = frozenset({"InsertIntoDataSourceDirCommand"})
 # Parts of arguments
 
 
-def _listed(arguments: list[str]) -> list[str]:
+def _list_columns(arguments: list[str]) -> list[str]:
     return split_top(arguments[-1].strip("[]")) if arguments[-1].startswith("[") else []
 
 
@@ -396,7 +398,7 @@ def _table_of(arguments: list[str]) -> Document | None:
     return None
 
 
-def table_address(table: Document) -> str:
+def make_table_address(table: Document) -> str:
     """Return the address of a table without a path."""
     fields = table["identifier"]
     name = f"{fields['database']}.{fields['table']}"
