@@ -7,8 +7,8 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, examine_lines
 from lineage_merge.sources.discovery import SourceDiscovery, files_option
 from lineage_merge.sources.spline.event_log.log_files import EventLogFiles, find_logs, read_lines
-from lineage_merge.sources.spline.event_log.messages import read_writes
 from lineage_merge.sources.spline.event_log.settings import LINES, EventLog
+from lineage_merge.sources.spline.event_log.writes import read_writes
 
 LOGS = "Spark event logs"
 _ENABLE = (

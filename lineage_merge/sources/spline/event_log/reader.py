@@ -14,8 +14,8 @@ from lineage_merge.sources.spline.agent.plans import header
 from lineage_merge.sources.spline.agent.reader import AgentEvent, AgentPlan, make_input
 from lineage_merge.sources.spline.document_rows import Context
 from lineage_merge.sources.spline.event_log.log_files import EventLogFiles, find_logs, read_lines
-from lineage_merge.sources.spline.event_log.messages import read_writes
 from lineage_merge.sources.spline.event_log.settings import LINES, EventLog
+from lineage_merge.sources.spline.event_log.writes import read_writes
 from lineage_merge.sources.spline.plan_selection import read_records
 
 

@@ -1,14 +1,14 @@
 """What the scans of a physical plan read: files, and tables of catalogs. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lineage_merge import naming
 from lineage_merge.column_lineage.table_parts import BELOW_A_TABLE, METADATA_TABLES, part_of_path
 from lineage_merge.sources.spline.columns.plan_text import split_top
 from lineage_merge.sources.spline.documents import Document
-from lineage_merge.sources.spline.event_log.catalogs import Properties, iceberg_table
+from lineage_merge.sources.spline.event_log.catalogs import Properties, iceberg_table, qualify_path
 from lineage_merge.sources.spline.event_log.formatted_plan import FormattedPlan, PhysicalNode
 from lineage_merge.sources.spline.event_log.targets import Unread, address, make_table_address
 
@@ -87,6 +87,25 @@ def read_source(
         return Unread("not-joined", "Scan ExistingRDD", "an RDD, whose sources event logs do not have")
     name = naming.redact(node.name.split("(")[0].split("@")[0].strip())
     return Unread("not-joined", name, "a scan whose source is not known")
+
+
+def read_rdd(node: PhysicalNode, paths: Iterable[str], properties: Properties) -> Document | None:
+    """Return the files that an RDD is made of, by the names of RDDs; its columns are unknown."""
+    if not node.name.startswith("Scan ExistingRDD"):
+        return None
+    addresses = [uri for path in paths for part in path.split(",") if (uri := qualify_path(part, properties))]
+    if not addresses:
+        return None
+    return {"inputSources": addresses, "output": [], "extra": {"sourceType": "rdd"}}
+
+
+def replace_files(source: Document, folders: Iterable[str]) -> Document:
+    """Return a source with folders in place of their files: a batch of a stream reads some of them."""
+    uris = (
+        next((folder for folder in folders if uri.startswith(f"{folder.rstrip('/')}/")), uri)
+        for uri in source["inputSources"]
+    )
+    return {**source, "inputSources": [*dict.fromkeys(uris)]}
 
 
 def _read_files(node: PhysicalNode, metadata: Mapping[str, str]) -> Document | None:

@@ -27,7 +27,7 @@ _MODES = {"Overwrite": False, "Append": True, "ErrorIfExists": False, "Ignore": 
 _TABLE = re.compile(r"^(?:`(?P<catalog>[^`]+)`\.)?`(?P<database>[^`]+)`\.`(?P<table>[^`]+)`(?:,|$)")
 _FIELD = re.compile(r"^[ \t]*(?P<name>Catalog|Database|Table):[ \t]*(?P<value>\S.*?)[ \t]*$", re.MULTILINE)
 _STORAGE = re.compile(r"^Storage\(Location: (?P<path>[^,)]+)")
-_ICEBERG_WRITE = re.compile(r"IcebergWrite\(table=(?P<table>.+?), format=\w+\)")
+_ICEBERG_WRITE = re.compile(r"Iceberg(?:Streaming)?Write\(table=(?P<table>.+?), format=\w+\)")
 _DELTA_TABLE = re.compile(r"DeltaTableV2\([^,]*SparkSession@\w+,\s*(?P<path>[^,\s]+),")
 # In the arguments of commands that change rows of Delta: Delta[version=0, file:/data/t]
 _DELTA_LOG = re.compile(r"Delta\[version=-?\d+, (?P<path>[^\]]+)\]")
@@ -79,11 +79,14 @@ class Created(NamedTuple):
 
 
 def find_write(
-    root: PhysicalNode, properties: Properties, created: Created | None = None
+    root: PhysicalNode,
+    properties: Properties,
+    created: Created | None = None,
+    databases: Mapping[str, str] | None = None,
 ) -> Write | Unread | None:
     """Return what a plan writes; None for a query, and for a command whose inner execution writes.
 
-    `created`: the table that the outer execution creates.
+    `created`: the table that the outer execution creates; `databases`: those of tables that are created.
     """
     node = _command(root)
     if node is None:
@@ -92,7 +95,7 @@ def find_write(
     if name in _V2:
         return _write_v2(node, properties, created)
     if _CREATING.match(name):
-        return _create(node)
+        return _create(node, databases or {})
     reader = _READERS.get(name)
     if reader is not None:
         return reader(node, properties)
@@ -213,12 +216,15 @@ def _write_hive_folder(node: PhysicalNode, properties: Properties) -> Write | Un
     return Write(uri, False, node.children[0], _name(node), _list_columns(arguments), "hive")
 
 
-def _create(node: PhysicalNode) -> Write | Unread | None:
+def _create(node: PhysicalNode, databases: Mapping[str, str]) -> Write | Unread | None:
     """Return a table that a command creates and fills at once, as it does before Spark 3.4."""
     arguments = split_top(node.fields.get("Arguments", ""))
     if not arguments or not node.children:
         return None
+    name = arguments[0].strip("`")
     table = _table_of(arguments)
+    if table is None and databases.get(name):
+        table = {"identifier": {"database": databases[name], "table": name}}
     if table is None:
         what = f"a table whose database is not in the plan: {arguments[0]}"
         return Unread("skipped", _name(node), what)
@@ -310,7 +316,7 @@ def _write_v2(node: PhysicalNode, properties: Properties, created: Created | Non
     params: Document = {"identifier": table.name}
     return Write(
         table.uri,
-        _V2[_name(node)] and created is None,
+        _V2.get(_name(node), True) and created is None,
         node.children[0],
         _name(node),
         data_format="iceberg",
@@ -344,7 +350,9 @@ def _merge_delta(node: PhysicalNode, _: Properties) -> Write | Unread:
     return Write(address(merge.path), False, None, name, data_format="delta", merge=merge)
 
 
-def _write_stream(node: PhysicalNode, _: Properties) -> Unread | None:
+def _write_stream(node: PhysicalNode, properties: Properties) -> Write | Unread | None:
+    if _ICEBERG_WRITE.search(node.fields.get("Arguments", "")):
+        return _write_v2(node, properties, None)
     writer = _WRITER.search(node.fields.get("Arguments", ""))
     if writer and writer["name"] in _NOWHERE:
         return None

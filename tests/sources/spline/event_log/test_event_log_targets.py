@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources.spline.event_log.messages import read_writes
+from lineage_merge.sources.spline.event_log.writes import read_writes
 
 _SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
 QUERY = """== Physical Plan ==
