@@ -206,7 +206,7 @@ class _PlanLineage:
         filtering = [
             key for key in plan.bottom_up if only_filters(str(plan.params(key).get("joinType") or ""))
         ]
-        if filtering and row_level_mode(plan.operations.get(plan.write, {})):
+        if filtering and row_level_mode(plan.operations.get(plan.write, {})) == "merge":
             filtering.pop()  # a MERGE that only inserts finds the rows that exist by an anti join
         for operation in plan.bottom_up:
             name = str(plan.operations[operation].get("name"))

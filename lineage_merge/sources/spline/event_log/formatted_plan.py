@@ -57,6 +57,15 @@ class FormattedPlan:
     is_cut: bool = False
 
 
+def nodes(root: PhysicalNode) -> Iterator[PhysicalNode]:
+    """Yield an operation and those below, each before its inputs, in the order of the text."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
+
+
 def is_cut(text: str) -> bool:
     """Return whether Spark cut the text of a plan."""
     return _CUT.search(text) is not None

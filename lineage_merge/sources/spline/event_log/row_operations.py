@@ -67,11 +67,10 @@ def join_rows(plan: PlanBuilder, node: PhysicalNode, below: list[Output]) -> Out
     condition = node.fields.get("Join condition", "None")
     parts += [] if condition == "None" else [condition]
     params: Document = {"joinType": kind}
-    if parts:
-        params["condition"] = plan.parts.add_expression(" AND ".join(parts), scope)
+    # A join that only says whether there are rows decides where its column does.
     existence = _EXISTENCE.search(kind)
-    if existence:
-        params["joinType"] = "ExistenceJoin"
+    if parts and not existence:
+        params["condition"] = plan.parts.add_expression(" AND ".join(parts), scope)
     operation = plan.add_operation("Join", below, params)
     if kind in ("LeftSemi", "LeftAnti"):
         columns = list(below[0].columns)

@@ -13,6 +13,7 @@ from lineage_merge.sources.spline.event_log.formatted_plan import (
     SUBQUERY_ID,
     FormattedPlan,
     PhysicalNode,
+    nodes,
     strip_subqueries,
 )
 
@@ -43,7 +44,7 @@ def complete_plan(plan: FormattedPlan | None, info: Mapping[str, Any]) -> Format
     whole = _make_plan(tree) if tree else None
     if whole is None or plan is None:
         return whole or plan
-    cut, known = [*_walk(plan.root)], [*_walk(whole.root)]
+    cut, known = [*nodes(plan.root)], [*nodes(whole.root)]
     # The last section ends somewhere.
     last = max((node.number for node in cut if node.fields), default=0)
     for node, other in zip(known, cut, strict=False):
@@ -110,14 +111,6 @@ def _make_plan(root: PhysicalNode) -> FormattedPlan:
             if named and child.children:
                 plan.subqueries.setdefault(int(named["id"]), child.children[0])
     return plan
-
-
-def _walk(root: PhysicalNode) -> Iterator[PhysicalNode]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(reversed(node.children))
 
 
 def _convert(number: int, name: str, arguments: str) -> PhysicalNode:

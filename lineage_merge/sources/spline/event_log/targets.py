@@ -14,14 +14,22 @@ from lineage_merge.sources.spline.event_log.catalogs import (
     catalog_of_class,
     iceberg_table,
     qualify_path,
+    read_scanned_table,
 )
-from lineage_merge.sources.spline.event_log.formatted_plan import PhysicalNode
-from lineage_merge.sources.spline.event_log.row_changes import (
+from lineage_merge.sources.spline.event_log.delta_changes import (
     DeltaMerge,
+    read_delta_delete,
     read_delta_merge,
     read_delta_update,
+)
+from lineage_merge.sources.spline.event_log.formatted_plan import PhysicalNode
+from lineage_merge.sources.spline.event_log.iceberg_changes import (
+    find_target,
+    read_deleted_rows,
+    read_deltas,
     read_replaced_rows,
 )
+from lineage_merge.sources.spline.event_log.row_changes import RowChange
 
 _MODES = {"Overwrite": False, "Append": True, "ErrorIfExists": False, "Ignore": False}
 _TABLE = re.compile(r"^(?:`(?P<catalog>[^`]+)`\.)?`(?P<database>[^`]+)`\.`(?P<table>[^`]+)`(?:,|$)")
@@ -327,11 +335,40 @@ def _write_v2(node: PhysicalNode, properties: Properties, created: Created | Non
 def _replace_rows(node: PhysicalNode, properties: Properties) -> Write | Unread:
     matched = _ICEBERG_WRITE.search(node.fields.get("Arguments", ""))
     change = read_replaced_rows(node) if matched else None
-    table = iceberg_table(matched["table"], properties) if matched else None
+    return _change_rows(node, change, matched["table"] if matched else "", properties)
+
+
+def _write_deltas(node: PhysicalNode, properties: Properties) -> Write | Unread:
+    target = find_target(node)
+    name = read_scanned_table(target) if target else ""
+    return _change_rows(node, read_deltas(node) if name else None, name, properties)
+
+
+def _delete_files(node: PhysicalNode, properties: Properties) -> Write | Unread:
+    change, name = read_deleted_rows(node) or (None, "")
+    return _change_rows(node, change, name, properties)
+
+
+def _change_rows(
+    node: PhysicalNode, change: RowChange | None, name: str, properties: Properties
+) -> Write | Unread:
+    table = iceberg_table(name, properties) if name else None
     if change is None or table is None:
         return _report_unsupported(node)
     named: Document = {"identifier": table.name}
     return Write(table.uri, False, change.rows, change.name, data_format="iceberg", table=named)
+
+
+def _delete_delta(node: PhysicalNode, properties: Properties) -> Write | Unread:
+    found = read_delta_delete(node)
+    if found is None:
+        return _report_unsupported(node)
+    change, path = found
+    table = None if path else _table_of(_arguments(node))
+    uri = qualify_path(path, properties) if path else make_table_address(table) if table else ""
+    if not uri:
+        return _report_unsupported(node)
+    return Write(uri, False, change.rows, change.name, data_format="delta", table=table)
 
 
 def _update_delta(node: PhysicalNode, _: Properties) -> Write | Unread:
@@ -371,7 +408,9 @@ _READERS: Mapping[str, _Reader] = {
     "SaveIntoDataSourceCommand": _save,
     **dict.fromkeys(("AppendDataExecV1", "OverwriteByExpressionExecV1"), _write_v1),
     **dict.fromkeys(_CREATING_V2, _create_v2),
-    **dict.fromkeys(("WriteDelta", "DeleteFromTable"), _report_unsupported),
+    "WriteDelta": _write_deltas,
+    "DeleteFromTable": _delete_files,
+    "DeleteCommand": _delete_delta,
     "ReplaceData": _replace_rows,
     "UpdateCommand": _update_delta,
     "MergeIntoCommand": _merge_delta,

@@ -198,8 +198,9 @@ class _Reader:
         rows = WrittenRows(LoggedPlan(plan, execution), query)
         if execution.stream and execution.root == execution.id:
             held = self._held.setdefault(execution.stream, [])
-            if not held:
-                held.append(_Held(execution, None, rows, None))
+            # Of several queries the last one is the batch.
+            if not any(each.write for each in held) and not reads_delta_log(plan):
+                held[:] = [_Held(execution, None, rows, None)]
             return
         if _IS_WITHOUT_ROOT.match(self._log.application.version):
             candidates = [self._read_outer(other) for other in self._log.executions if other != execution.id]
