@@ -16,6 +16,8 @@ from tests.expected import WAREHOUSE, Edge
 from tests.graph_reading import edges_of, labels_of, whole
 from tests.s3_fixtures import S3
 
+pytestmark = pytest.mark.jvm
+
 DAG = "tickit_daily"
 
 

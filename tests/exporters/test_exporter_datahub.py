@@ -79,6 +79,7 @@ def aspects(tickit: LineageGraph, tmp_path_factory: pytest.TempPathFactory) -> A
     return exported(tickit, tmp_path_factory.mktemp("datahub"))
 
 
+@pytest.mark.jvm
 def test_datasets_have_datahubs_urns_and_sub_types(aspects: Aspects) -> None:
     kinds: dict[str, SubTypesClass] = of_kind(aspects, "subTypes")
     assert {urn: each.typeNames for urn, each in kinds.items()} == {
@@ -90,10 +91,12 @@ def test_datasets_have_datahubs_urns_and_sub_types(aspects: Aspects) -> None:
     )
 
 
+@pytest.mark.jvm
 def test_datasets_have_upstreams(aspects: Aspects) -> None:
     assert upstreams(aspects) == expected.UPSTREAMS
 
 
+@pytest.mark.jvm
 def test_columns_have_upstreams_with_expressions(aspects: Aspects) -> None:
     found = {
         each
@@ -103,6 +106,7 @@ def test_columns_have_upstreams_with_expressions(aspects: Aspects) -> None:
     assert found == expected.COLUMNS
 
 
+@pytest.mark.jvm
 def test_column_edges_are_exported_with_dataset_and_job(aspects: Aspects, tickit: LineageGraph) -> None:
     def urn(identifier: str) -> str:
         _, namespace, name, column = identifier.split("|")
@@ -130,6 +134,7 @@ def test_column_edges_are_exported_with_dataset_and_job(aspects: Aspects, tickit
         assert found == edges, name
 
 
+@pytest.mark.jvm
 def test_jobs_have_dag_inputs_outputs_and_newest_run(aspects: Aspects) -> None:
     moves: dict[str, DataJobInputOutputClass] = of_kind(aspects, "dataJobInputOutput")
     assert {
@@ -154,6 +159,7 @@ def test_jobs_have_dag_inputs_outputs_and_newest_run(aspects: Aspects) -> None:
     }
 
 
+@pytest.mark.jvm
 def test_columns_that_determine_rows_are_upstream_properties(aspects: Aspects) -> None:
     deciding = {
         (each.dataset, each.properties["rows decided by"])
@@ -167,6 +173,7 @@ def test_columns_that_determine_rows_are_upstream_properties(aspects: Aspects) -
     assert facts.properties["via"] == "int_sales_enriched"
 
 
+@pytest.mark.jvm
 def test_schemas_have_ordered_columns_with_types(aspects: Aspects) -> None:
     schema: SchemaMetadataClass = aspects[expected.PUBLIC["event"]]["schemaMetadata"]
     assert [
@@ -182,6 +189,7 @@ def test_schemas_have_ordered_columns_with_types(aspects: Aspects) -> None:
     ]
 
 
+@pytest.mark.jvm
 def test_other_properties_are_custom_properties(aspects: Aspects) -> None:
     sales = aspects[expected.PUBLIC["sales"]]["datasetProperties"]
     assert (sales.name, sales.qualifiedName) == ("sales", "dev.public.sales")
@@ -195,6 +203,7 @@ def test_other_properties_are_custom_properties(aspects: Aspects) -> None:
     assert aspects[expected.MART]["datasetProperties"].description == "Top 10 events by sales"
 
 
+@pytest.mark.jvm
 def test_tags_are_added_to_existing_ones(aspects: Aspects) -> None:
     patches = of_kind(aspects, "globalTags")
     assert {
@@ -202,6 +211,7 @@ def test_tags_are_added_to_existing_ones(aspects: Aspects) -> None:
     } == {(urn, tag, "add") for urn, tag in expected.TAGS}
 
 
+@pytest.mark.jvm
 def test_an_exposure_is_a_dashboard_as_in_the_dbt_source(aspects: Aspects) -> None:
     dashboards = of_kind(aspects, "dashboardInfo")
     assert {urn: set(each.datasets) for urn, each in dashboards.items()} == {
@@ -211,6 +221,7 @@ def test_an_exposure_is_a_dashboard_as_in_the_dbt_source(aspects: Aspects) -> No
     assert dashboards[expected.DASHBOARD].dashboardUrl == "https://bi.example.com/1"
 
 
+@pytest.mark.jvm
 def test_lineage_only_exports_no_other_aspects(tickit: LineageGraph, tmp_path: Path) -> None:
     found = exported(tickit, tmp_path, lineage_only=True)
     of_datasets = {name for urn, held in found.items() if ":dataset:" in urn for name in held}
@@ -218,6 +229,7 @@ def test_lineage_only_exports_no_other_aspects(tickit: LineageGraph, tmp_path: P
     assert upstreams(found) == expected.UPSTREAMS
 
 
+@pytest.mark.jvm
 def test_a_platform_instance_is_an_aspect_and_part_of_the_urn(tickit: LineageGraph, tmp_path: Path) -> None:
     found = exported(tickit, tmp_path, instances={"redshift://tickit-wh.*": "wh_us"})
     sales = "urn:li:dataset:(urn:li:dataPlatform:redshift,wh_us.dev.public.sales,DEV)"

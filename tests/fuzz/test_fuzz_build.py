@@ -23,6 +23,8 @@ from tests.sources.hive.hive_lines import line as hive_line
 from tests.sources.openlineage.made_events import event
 from tests.spline_documents import SplineDatabase
 
+pytestmark = pytest.mark.jvm
+
 _GOOD = "zz_good"
 # A build takes as long with a tenth of them.
 _OF_EACH = round(100 * max(1, TIMES))

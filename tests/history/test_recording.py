@@ -79,6 +79,7 @@ def first() -> Made:
     return made.feeds_column(("spark", "load"), ("a", "c"), ("b", "c"), expression="a.c + 1")
 
 
+@pytest.mark.jvm
 def test_each_picture_is_the_graph_that_was_loaded(loads: Loads) -> None:
     merges = [
         first(),
@@ -104,6 +105,7 @@ def test_each_picture_is_the_graph_that_was_loaded(loads: Loads) -> None:
     assert (last.run_id, last.logical_date) == ("manual__1", "2026-01-31")
 
 
+@pytest.mark.jvm
 def test_datasets_that_another_dag_moves_are_moved_in_the_picture(loads: Loads) -> None:
     loads.load(Made().job("spark", "load", {"hive|t": ["a"]}, at=1).column("hive|t", "c"))
     made = Made("weekly").job("dbt", "m", {"mart": ["s3://lake|t"]}, at=1, project="p")
@@ -113,6 +115,7 @@ def test_datasets_that_another_dag_moves_are_moved_in_the_picture(loads: Loads) 
     assert loads.history(record) == loads.graph()
 
 
+@pytest.mark.jvm
 def test_a_load_after_one_that_was_not_recorded_stores_everything(loads: Loads) -> None:
     loads.load(first())
     loads.unrecorded(first().job("spark", "load", {"b": ["a", "x"]}, at=3))
@@ -121,6 +124,7 @@ def test_a_load_after_one_that_was_not_recorded_stores_everything(loads: Loads) 
     assert loads.history(record) == loads.graph()
 
 
+@pytest.mark.jvm
 def test_a_load_after_a_killed_one_stores_everything(loads: Loads) -> None:
     loads.load(first())
     running_load.begin(loads.endpoint, *DAILY, {})  # its token stays
@@ -129,6 +133,7 @@ def test_a_load_after_a_killed_one_stores_everything(loads: Loads) -> None:
     assert loads.load(first()).kind == "unchanged"
 
 
+@pytest.mark.jvm
 def test_an_unwritable_history_is_an_error_after_the_load(loads: Loads, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.touch()
@@ -141,6 +146,7 @@ def test_an_unwritable_history_is_an_error_after_the_load(loads: Loads, tmp_path
     assert loads.graph()
 
 
+@pytest.mark.jvm
 def test_a_removal_is_a_merge_without_lineage(loads: Loads) -> None:
     loads.load(first().job("spark", "other", {"z": ["a"]}))
     remove(loads.endpoint, Pipeline("dev", "daily", "other"))
@@ -155,6 +161,7 @@ def test_a_removal_is_a_merge_without_lineage(loads: Loads) -> None:
     assert record_removal(loads.location, DagScope("dev", "x"), 1, LocalEngine(), loads.endpoint) is None
 
 
+@pytest.mark.jvm
 def test_the_report_is_that_of_the_merge_it_repeats(loads: Loads) -> None:
     report = Report({"plans": 3}, {}, {}, (), ())
     record = loads.load(first(), report)
@@ -204,11 +211,13 @@ def test_the_configuration_has_no_secrets() -> None:
     assert found["dag_name"] == "daily"
 
 
+@pytest.mark.jvm
 def test_merges_are_listed(loads: Loads) -> None:
     names = [loads.load(each).name for each in (first(), first())]
     assert merge_index.merge_names(loads.location, [DAILY]) == [names]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("seed", range(8))
 def test_the_picture_of_each_merge_is_the_graph_of_then_in_random_histories(loads: Loads, seed: int) -> None:
     random = Random(seed)
@@ -241,6 +250,7 @@ def test_the_picture_of_each_merge_is_the_graph_of_then_in_random_histories(load
         assert loads.history(record) == graph
 
 
+@pytest.mark.jvm
 def test_a_distributed_load_is_recorded(
     gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path, each_engine: Engine
 ) -> None:

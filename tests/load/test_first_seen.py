@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 from gremlin_python.process.traversal import Merge, T
 
@@ -35,6 +36,7 @@ def times(g: GraphTraversalSource) -> dict[str, Any]:
     return found | {each["id"]: each["at"] for each in edges.to_list()}
 
 
+@pytest.mark.jvm
 def test_each_element_has_the_time_of_its_first_load(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
     begin = time.time_ns() // 1_000_000
     load(gremlin_url, Made().job("spark", "load", {"b": ["a"]}).column("b", "c", data_type="int"))
@@ -83,6 +85,7 @@ def test_the_time_is_only_set_on_creation() -> None:
         assert "first_seen" not in str(others)
 
 
+@pytest.mark.jvm
 def test_a_vertex_that_another_dag_created_since_keeps_its_values_and_gets_the_tag(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
@@ -101,6 +104,7 @@ def test_a_vertex_that_another_dag_created_since_keeps_its_values_and_gets_the_t
     ]
 
 
+@pytest.mark.jvm
 def test_a_new_job_has_the_values_of_its_newest_run_in_any_order(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:

@@ -25,6 +25,8 @@ from lineage_merge.load.server import write_changes
 from lineage_merge.load.shard_digests import RunState
 from tests.gremlin_text import passes_the_grammar
 
+pytestmark = pytest.mark.jvm
+
 BuildTraversal = Callable[[GraphTraversalSource], Any]
 
 IDS = ["dev|wh|it's", "dev|wh|$b"]

@@ -396,7 +396,9 @@ def elements(made: Made) -> list[Row]:
     return [*made.nodes.values(), *made.edges.values()]
 
 
-@pytest.mark.parametrize("each_engine", ["local", "spark"], indirect=True)
+@pytest.mark.parametrize(
+    "each_engine", ["local", pytest.param("spark", marks=pytest.mark.jvm)], indirect=True
+)
 def test_engines_find_the_same_near_misses(each_engine: Engine) -> None:
     rows = each_engine.rows(elements(shop()), 3).cache()
     listed, notes, _ = near_misses(rows, CONFIG)

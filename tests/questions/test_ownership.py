@@ -325,6 +325,7 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[LineageG
             yield [in_memory(made), of_folder, of_server]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(("identifier", "change"), CHANGED)
 def test_all_backends_give_the_same_answers(
     backends: list[LineageGraph], identifier: str, change: Change | None

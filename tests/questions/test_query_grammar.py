@@ -13,6 +13,8 @@ from lineage_merge.questions.backends import gremlin
 from tests.gremlin_text import passes_the_grammar
 from tests.lineage_made import at
 
+pytestmark = pytest.mark.jvm
+
 Ask = Callable[[GraphTraversalSource], Any]
 IDS = [at("a"), "dev|wh|it's"]
 FEEDS = ["feeds"]

@@ -118,6 +118,7 @@ def settings(data: Path, tmp_path: Path) -> Path:
 FLAGS = ("--log-format", "json", "--metrics-format", "emf", "--metrics-namespace", "Lineage")
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 def test_logs_metrics_and_spans_of_a_run_have_one_id(
     settings: Path, gremlin: GraphTraversalSource, gremlin_url: str, exporter: InMemorySpanExporter

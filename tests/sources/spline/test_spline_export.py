@@ -95,6 +95,7 @@ def test_malformed_documents_are_named_and_the_rest_is_read(engine: Engine, tmp_
     assert {kind for kind, *_ in problems_of(rows)} == {"rejected"}
 
 
+@pytest.mark.jvm
 def test_the_two_collections_of_the_prototype_make_a_whole_graph(
     spark: SparkSession, tmp_path: Path, data: Path
 ) -> None:
@@ -119,6 +120,7 @@ def test_the_two_collections_of_the_prototype_make_a_whole_graph(
     ]
 
 
+@pytest.mark.jvm
 def test_an_error_in_a_worker_is_the_packages_own(spark: SparkSession, tmp_path: Path) -> None:
     spline = SplineDatabase()
     spline.plan("load", reads=["s3://in/a"], writes="s3://out/x", at=DAY)
