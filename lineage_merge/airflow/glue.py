@@ -192,7 +192,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
 
     def _set(self, record: RunRecord) -> None:
         self._record = record
-        self._datasets = TaskDatasets.of(record.inputs, record.outputs)
+        self._datasets = TaskDatasets.from_pairs(record.inputs, record.outputs)
 
     def _write(self, record: RunRecord) -> None:
         with fail_if_permanent(), environment(aws(self.merge.get("aws"))):

@@ -31,7 +31,7 @@ class SettingOrigins:
     others: Mapping[str, str] = field(default_factory=dict)
     unknown_variables: tuple[str, ...] = ()
 
-    def of(self, path: str) -> str:
+    def find_origin(self, path: str) -> str:
         """Return ``lineage_merge.yml:12``, ``--dag-name`` or ``LINEAGE_MERGE_DAG_NAME``; "" if unknown.
 
         A missing key has the origin of the section that lacks it.
@@ -48,7 +48,7 @@ class SettingOrigins:
         """Return one error with all findings, each with its origin, in the order of the file's lines."""
         findings = {
             (finding.key, finding.problem): ConfigError(
-                finding.key, finding.problem, finding.origin or self.of(finding.key)
+                finding.key, finding.problem, finding.origin or self.find_origin(finding.key)
             )
             for error in errors
             for finding in error.findings

@@ -157,7 +157,7 @@ class LineageServer:
         as_of: str | None = getattr(given, "as_of", None)
 
         def ask(session: Session) -> Found:
-            return tool.ask(session.within(environment), given)
+            return tool.ask(session.with_environment(environment), given)
 
         past = Past(as_of, environment) if as_of else Past(only=not tool.reads_graph)
         return await self._graphs.ask(ask, past)

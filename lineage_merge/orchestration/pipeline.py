@@ -320,7 +320,7 @@ def load_graph(
         run.environment, run.dag_name = owner
         recorder = None
         if history and not dry_run:
-            recorder = Recorder.before_load(history, DagScope(*owner), target)
+            recorder = Recorder.read_last_load(history, DagScope(*owner), target)
         loaded = update(
             built,
             target,

@@ -96,7 +96,7 @@ def print_problems(console: Console, report: "Report", *, everything: bool = Fal
 
 
 def _print_kind(console: Console, report: "Report", kind: str, title: str, *, everything: bool) -> None:
-    problems = report.of_kind(kind)
+    problems = report.select_kind(kind)
     if not problems:
         return
     console.print(Text(f"\n{title}:", style="bold"))

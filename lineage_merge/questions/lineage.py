@@ -42,7 +42,7 @@ class EdgeRow:
     via: Annotated[Text | None, Shown("collapsed temporary datasets")]
 
     @classmethod
-    def of(cls, graph: Subgraph, edge: Edge, *, distance: int = 0, **others: Any) -> Self:
+    def from_edge(cls, graph: Subgraph, edge: Edge, *, distance: int = 0, **others: Any) -> Self:
         """Return the row of an edge; `others`: fields of subclasses."""
         return row_of(
             cls,
@@ -86,7 +86,7 @@ class LineageResult(RowsResult):
         return "up" if self.question == "upstream" else "down"
 
     def row(self, item: Edge) -> EdgeRow:
-        return EdgeRow.of(self.graph, item, distance=self._hops.get(item.id, 0))
+        return EdgeRow.from_edge(self.graph, item, distance=self._hops.get(item.id, 0))
 
     def csv_tables(self) -> Renderables:
         """Return a row per edge, also if there is none."""

@@ -159,7 +159,7 @@ async def _taken(
     _check_token(receiver.settings.tokens, request)
     read = reader_of(request)
     receiver.check_disk()
-    async with receiver.bodies.of(request) as body:
+    async with receiver.bodies.read(request) as body:
         try:
             if len(body) <= _PARSED_AT_ONCE:
                 taken = read(body)

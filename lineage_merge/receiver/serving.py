@@ -65,7 +65,7 @@ async def _serve(
     def finished(kind: str, file: Path) -> None:
         on_progress(f"finished {kind}/{file.name}")
         if uploads:
-            uploads.finished()
+            uploads.signal()
 
     spline, openlineage = (Commits(Journal(settings.root, kind, settings.files), finished) for kind in KINDS)
     receiver = Receiver(settings, spline, openlineage, RequestBodies(settings.max_bytes), on_progress)

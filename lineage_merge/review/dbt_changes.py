@@ -58,8 +58,8 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
         if old.code == new.code and before.lineage(old).columns == after.lineage(new).columns:
             continue
         entries = (
-            DbtEntry(before, old, queries.of(0, old), renamed),
-            DbtEntry(after, new, queries.of(1, new), {}),
+            DbtEntry(before, old, queries.find(0, old), renamed),
+            DbtEntry(after, new, queries.find(1, new), {}),
         )
         texts = [entry.query.text for entry in entries]
         # Without aliases: those of equal queries may read columns of another relation.
@@ -167,7 +167,7 @@ def _find_renamed(before: DbtVersion, after: DbtVersion) -> dict[str, str]:
             names = readers[at].get(unique_id)
             return (node.kind, frozenset(names)) if names else None
         if node.code.sql.strip():
-            return node.kind, queries.of(at, node).text
+            return node.kind, queries.find(at, node).text
         return (node.kind, f"#{node.code.source_digest}") if node.code.source_digest else None
 
     unmatched = (unique_id for unique_id in added if unique_id not in renamed.values())

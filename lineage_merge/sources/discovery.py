@@ -157,9 +157,9 @@ class SourceDiscovery:
 
     def search(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> Discovered:
         """Return the input among files; `rest` are those that no source owns."""
-        return Discovered(self.in_lines(files, rest))
+        return Discovered(self.find_in_lines(files, rest))
 
-    def in_lines(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> SourceInput | None:
+    def find_in_lines(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> SourceInput | None:
         """Return folders or files of lines with documents of the source.
 
         Its parser decides: a log may contain documents of several sources, and long ones.

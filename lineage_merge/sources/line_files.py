@@ -104,7 +104,7 @@ class LineBlock(NamedTuple):
     offset: int
     lines: list[bytes]
 
-    def located(self, start: int = 0, end: int | None = None) -> Iterator[tuple[str, bytes]]:
+    def locate_lines(self, start: int = 0, end: int | None = None) -> Iterator[tuple[str, bytes]]:
         """Yield the lines from index `start` to `end`, each with its location for messages."""
         offset = self.offset + sum(map(len, self.lines[:start]))
         for number, line in enumerate(self.lines[start:end], self.number + start):
@@ -132,7 +132,7 @@ def _beginning(lines: list[bytes]) -> bytes:
 def number_lines(part: Slice) -> Iterator[tuple[str, bytes]]:
     """Yield the lines of a slice, each with its location for messages."""
     for block in blocks(part):
-        yield from block.located()
+        yield from block.locate_lines()
 
 
 def first_lines(file: StoredFile) -> Iterator[tuple[str, bytes]]:

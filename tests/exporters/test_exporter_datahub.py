@@ -292,8 +292,8 @@ def test_an_empty_graph_is_an_empty_list(tmp_path: Path) -> None:
 def test_dataset_names_are_those_of_datahubs_own_sources(
     namespace: str, name: str, platform: str, datahub_name: str
 ) -> None:
-    names = Names.of({"platforms": {"trino://starburst*": "starburst"}})
-    assert names.of_dataset(namespace, name) == (platform, datahub_name, "")
+    names = Names.from_settings({"platforms": {"trino://starburst*": "starburst"}})
+    assert names.name_dataset(namespace, name) == (platform, datahub_name, "")
 
 
 @pytest.mark.parametrize(
@@ -308,14 +308,14 @@ def test_dataset_names_are_those_of_datahubs_own_sources(
     ],
 )
 def test_environments_have_fabrics(environment: str, fabric: str) -> None:
-    assert Names.of({"fabrics": {"eu": "CORP"}}).fabric(environment) == fabric
+    assert Names.from_settings({"fabrics": {"eu": "CORP"}}).fabric(environment) == fabric
 
 
 def test_an_environment_without_fabric_is_rejected() -> None:
     with pytest.raises(
         ConfigError, match=r"exporters\.datahub\.fabrics.*no DataHub fabric for environment eu"
     ):
-        Names.of({}).fabric("eu")
+        Names.from_settings({}).fabric("eu")
 
 
 def test_two_environments_with_one_fabric_are_rejected(tmp_path: Path) -> None:
@@ -327,11 +327,11 @@ def test_two_environments_with_one_fabric_are_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["load (eu), part 2", "späte Läufe", "a,b", "50%", "a:b/c"])
 def test_job_urns_are_unique_for_any_name(name: str) -> None:
     job = JobLineage("dev", "daily", JobKey("spark", name), None, ())
-    found = Urn.from_string(Names.of({}).job(job))
+    found = Urn.from_string(Names.from_settings({}).job(job))
     assert found.entity_type == "dataJob"
     assert len(found.entity_ids) == 2
     others = {
-        Names.of({}).job(JobLineage("dev", "daily", JobKey("spark", other), None, ()))
+        Names.from_settings({}).job(JobLineage("dev", "daily", JobKey("spark", other), None, ()))
         for other in ("a", "a;b")
     }
     assert found.urn() not in others

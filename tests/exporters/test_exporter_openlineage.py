@@ -261,7 +261,7 @@ def test_reading_the_events_again_yields_the_same_lineage(
         "merge": {"default_schemas": {WAREHOUSE: "dev.public"}},
     }
     built = pipeline.build(spark, CONFIGURATION.parse(settings))
-    assert built.report.of_kind("rejected") == []
+    assert built.report.select_kind("rejected") == []
     found = defaultdict(set)
     for row in built.edges.collect():
         how = row.get("transformation"), row.get("expression")

@@ -45,7 +45,7 @@ class Loads:
 
     def load(self, made: Made, report: Report | None = None) -> MergeRecord:
         scope = DagScope("dev", made.dag)
-        recorder = Recorder.before_load(self.location, scope, self.endpoint)
+        recorder = Recorder.read_last_load(self.location, scope, self.endpoint)
         engine = LocalEngine()
         loaded = update(made.merge(engine), self.endpoint, *scope, allow_retire=True)
         return recorder.record(engine, None, CONFIG, loaded, report)
@@ -137,7 +137,7 @@ def test_a_load_after_a_killed_one_stores_everything(loads: Loads) -> None:
 def test_an_unwritable_history_is_an_error_after_the_load(loads: Loads, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.touch()
-    before = Recorder.before_load(str(blocked), DAILY, loads.endpoint)
+    before = Recorder.read_last_load(str(blocked), DAILY, loads.endpoint)
     engine = LocalEngine()
     loaded = update(first().merge(engine), loads.endpoint, *DAILY)
     with pytest.raises(HistoryError, match="the graph is loaded, but its history is not written") as raised:
@@ -257,7 +257,7 @@ def test_a_distributed_load_is_recorded(
     endpoint, location = Endpoint(gremlin_url), str(tmp_path)
     loads = Loads(gremlin_url, location)
     for number, made in enumerate((first(), first().job("spark", "load", {"b": ["a"]}, at=2))):
-        recorder = Recorder.before_load(location, DAILY, endpoint)
+        recorder = Recorder.read_last_load(location, DAILY, endpoint)
         loaded = update(made.merge(each_engine), endpoint, *DAILY, allow_retire=True)
         record = recorder.record(each_engine, None, CONFIG, loaded, None)
         assert record.kind == ("full", "runs")[number]

@@ -418,7 +418,7 @@ def test_the_report_of_a_merge_has_the_near_misses_of_its_rows(each_engine: Engi
     assert found.near_misses == near_misses(rows, CONFIG).found
     assert len(found.near_misses) == 1
     # The job that appends to the log reads it.
-    assert f"dev|{EAST}|dev.public.log" not in {each.document for each in found.of_kind("no-consumer")}
+    assert f"dev|{EAST}|dev.public.log" not in {each.document for each in found.select_kind("no-consumer")}
 
 
 def test_columns_of_a_wide_table_are_bounded_to_the_same_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -465,7 +465,7 @@ def test_a_table_that_its_own_job_reads_has_no_reader() -> None:
 
 def test_flows_follow_edges_and_end_at_cycles() -> None:
     made = Made().job("spark", "a", {"b": ["a"], "c": ["b"], "a": ["c"], "d": ["x"]})
-    flows = Flows.of(LocalEngine().rows(elements(made)))
+    flows = Flows.from_elements(LocalEngine().rows(elements(made)))
     assert flows.reaches("dev|wh|a", "dev|wh|c")
     assert not flows.reaches("dev|wh|a", "dev|wh|d")
 
@@ -474,8 +474,8 @@ def test_the_limit_of_a_search_applies() -> None:
     rows = LocalEngine().rows(elements(Made().job("spark", "a", {"b": ["a"], "c": ["b"]})))
     ends = "dev|wh|a", "dev|wh|unknown"
     # A search that would take too long finds everything connected.
-    assert Flows.of(rows, max_visited=1).reaches(*ends)
-    assert not Flows.of(rows, max_visited=3).reaches(*ends)
+    assert Flows.from_elements(rows, max_visited=1).reaches(*ends)
+    assert not Flows.from_elements(rows, max_visited=3).reaches(*ends)
 
 
 def test_a_report_with_near_misses_is_stored_within_its_limit() -> None:

@@ -185,7 +185,7 @@ def project(prefix: str, number: int) -> _Json:
 
 def test_each_query_is_parsed_a_fixed_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    original = DbtQueries.of
+    original = DbtQueries.find
 
     def counted(self: DbtQueries, at: int, node: Any) -> clauses.ComparableQuery:
         asked.append(node.unique_id)

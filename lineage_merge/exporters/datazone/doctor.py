@@ -22,7 +22,7 @@ def examine(settings: Mapping[str, Any]) -> Iterator[Diagnosis]:
     name = settings["domain"]
     try:
         with open_domain(name, settings.get("region")) as domain:
-            if jobs := domain.failed_jobs(datetime.now(UTC) - timedelta(days=_DAYS)):
+            if jobs := domain.list_failed_jobs(datetime.now(UTC) - timedelta(days=_DAYS)):
                 shown = ", ".join(sorted(set(jobs))[:_SHOWN_JOBS])
                 events = format_count(len(jobs), "event")
                 problem = f"{name}: {events} of the last {_DAYS} days could not be processed: {shown}"

@@ -39,7 +39,7 @@ def make_changes(plan: LoadPlan, draft: Draft, dag_name: str, now: int) -> None:
     for identifier in deletions.edges.collect():
         draft.edges.delete(identifier)
     draft.untag(deletions.vertices.collect(), dag_name)
-    for removal in compared.renames.of_kind("remove"):
+    for removal in compared.renames.select_kind("remove"):
         if vertex := draft.vertices.get(removal.id):
             drop_values(vertex, removal.property, [removal.value])
 

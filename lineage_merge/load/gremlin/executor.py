@@ -345,7 +345,7 @@ def _complete(
 
 def _send_parts(client: ReconnectingClient, batch: list[Upsert], size: int, retries: RetryState) -> None:
     for part in batched(batch, size):
-        _complete(client, part, client.send(upserts.bytecode(part)), retries.for_part())
+        _complete(client, part, client.send(upserts.bytecode(part)), retries.copy_for_part())
 
 
 def _add_element(error: GraphError, batch: list[Upsert]) -> GraphError:

@@ -73,7 +73,7 @@ def write_changes(
         _run_in_one_partition(endpoint, interim, partial(_repair, environment, dag_name))
     delete_stale(plan.deletions, endpoint, target.run_id, target.started_load.token, dag_name)
     # Last, so that until then a repeated load still finds the stored names.
-    if removals := compared.renames.of_kind("remove"):
+    if removals := compared.renames.select_kind("remove"):
         named = engine.rows(removals).group(lambda removal: (removal.id, removal.property), _drops_of_name)
         _run_in_one_partition(endpoint, named, _execute_each)
     return requests

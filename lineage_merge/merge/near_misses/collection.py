@@ -107,9 +107,9 @@ def near_misses(
     """
     dismissals = Dismissals(config.merge.dismissed_near_misses, datetime.now(UTC).date())
     selected, settings, notes = _pairs(elements, config, details_of, uses, dismissals)
-    applied = [(pair, dismissals.of(pair)) for pair in selected]
+    applied = [(pair, dismissals.find(pair)) for pair in selected]
     reported = [pair for pair, dismissal in applied if dismissal is None]
-    notes = (*notes, *dismissals.unmatched(selected, is_environment=details_of is not None))
+    notes = (*notes, *dismissals.report_unmatched(selected, is_environment=details_of is not None))
     if len(reported) > MAX_NEAR_MISSES:
         best = f"only the best {MAX_NEAR_MISSES} of {len(reported):,} near misses are listed"
         notes = (*notes, Problem("notice", "near misses", "", best))
@@ -149,7 +149,7 @@ def _pairs(
     if details_of is None:
         details, flows = details_and_flows(elements, ids, confirming)
     else:
-        details, flows = details_of(ids, confirming), Flows.of(elements)
+        details, flows = details_of(ids, confirming), Flows.from_elements(elements)
     selected = pairs(found_candidates, details.columns, flows.reaches, details.tables, dismissals.applies)
     jobs = {dataset.id: dataset.jobs for dataset in (*unwritten, *written)}
     confirmed = frozenset(_namespace_of(dataset) for dataset in confirming - details.placed)

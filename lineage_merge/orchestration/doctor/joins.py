@@ -45,9 +45,9 @@ def examine(config: Config) -> Iterator[Diagnosis]:
     if report is None:
         yield skipped(JOINS, f"{reason}; {_BUILD}")
         return
-    notices = report.of_kind("notice")
+    notices = report.select_kind("notice")
     yield from _notices(notices)
-    yield from _silent(report.of_kind("silent"))
+    yield from _silent(report.select_kind("silent"))
     yield _finding(report, _list_unjoined(config, report), has_notices=bool(notices))
 
 

@@ -65,7 +65,7 @@ class GremlinGraph:
             for row in self._execute(lambda g: vertices_at(g, batch))  # noqa: B023
         ]
 
-    def named(
+    def find_named(
         self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> list[Vertex]:
         """See `LineageGraph`."""
@@ -132,7 +132,7 @@ class GremlinGraph:
         }
         return [_edge(row) for row in by_id.values()]
 
-    def tagged(
+    def find_tagged(
         self,
         labels: Sequence[str],
         environment: str | None = None,
@@ -170,11 +170,11 @@ class GremlinGraph:
             for pair in self._execute(lambda g: pairs_from(g, batch, labels, dag))  # noqa: B023
         }
 
-    def without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+    def find_without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
         return set(self._execute(lambda g: without_consumer(g, environment, dag)))
 
-    def without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+    def find_without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
         return set(self._execute(lambda g: without_producer(g, environment, dag)))
 

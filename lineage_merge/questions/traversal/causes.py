@@ -114,7 +114,9 @@ class Situation:
 
     def is_old(self, dataset: str) -> bool:
         """Whether the age of a dataset exceeds an expected one."""
-        return any(expectation.unmet == "age" for expectation in self.expectations.of(self.updates[dataset]))
+        return any(
+            expectation.unmet == "age" for expectation in self.expectations.derive(self.updates[dataset])
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +372,7 @@ def _silent_writes(
     silent: dict[str, dict[str, str]] = defaultdict(dict)
     for merge in graph.vertices(f"{encode(environment)}|{encode(dag)}|merge_run" for dag in sorted(dags)):
         report = Report.from_json(json.loads(str(merge.properties.get("report") or "{}")))
-        for problem in report.of_kind("silent"):
+        for problem in report.select_kind("silent"):
             silent[problem.document][problem.field] = problem.message
     return silent
 

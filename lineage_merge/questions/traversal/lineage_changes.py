@@ -85,7 +85,7 @@ def compare_pictures(
     Columns, and how they are computed, are compared for datasets that both have. With `limit`, jobs are those
     that write one of its datasets.
     """
-    pictures = [_Picture.of(graph, environment, dag, limit or Limit()) for graph in (before, after)]
+    pictures = [_Picture.from_graph(graph, environment, dag, limit or Limit()) for graph in (before, after)]
     return sorted(
         _changes(*pictures),
         key=lambda change: (
@@ -122,7 +122,9 @@ class _Picture:
     expressions: Mapping[_Ends, dict[str, str]]
 
     @classmethod
-    def of(cls, graph: LineageGraph, environment: str | None, dag: str | None, limit: Limit) -> "_Picture":
+    def from_graph(
+        cls, graph: LineageGraph, environment: str | None, dag: str | None, limit: Limit
+    ) -> "_Picture":
         labels = [*DATASET_LABELS, COLUMN, JOB, "feeds", "feeds_column", "writes"]
         elements = [*graph.everything(environment, dag, labels)]
         edges = [element for element in elements if isinstance(element, Edge)]

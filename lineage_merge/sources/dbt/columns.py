@@ -424,7 +424,7 @@ class _Project:
             table.add(name)
             table.values.setdefault(fold(name), UNTRACED)
         hidden = frozenset(table.values)
-        stars = [star.without(hidden) for star in relation.stars]
+        stars = [star.hide(hidden) for star in relation.stars]
         if relation.rest is not None:
             stars.append(
                 AllColumns(None, hidden, structure=relation.rest if has_origin(relation.rest) else None)

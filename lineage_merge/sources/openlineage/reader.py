@@ -51,7 +51,9 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     runs = subjects.filter(lambda subject: subject.kind == RUN)
     context = with_related_runs(Context(settings, resolver), runs)
 
-    rows: Rows[Any] = runs.flat_map(lambda subject: run_rows(context.named(subject.run()), context)).cache()
+    rows: Rows[Any] = runs.flat_map(
+        lambda subject: run_rows(context.complete(subject.run()), context)
+    ).cache()
     events: Rows[EventRow] = rows.filter(lambda row: isinstance(row, EventRow))
     without_writes = rows.filter(lambda row: isinstance(row, Count))
     latest = latest_credible()
@@ -117,7 +119,7 @@ def _run_records(
             own[plan] = value
     if subject is None:
         return
-    run = context.named(subject.run())
+    run = context.complete(subject.run())
     keys = targets(run)
     if (selected or not keys) and context.applies(run, job_of(run)):
         yield from context.resolver.records(assertions(run))

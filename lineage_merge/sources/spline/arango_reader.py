@@ -64,7 +64,7 @@ class ArangoInput(PlanInput):
         """Return the events without wrong times: only recent ones are fetched."""
         return without_future_times(events, self.latest)
 
-    def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
+    def translate(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Fetch and translate the selected plans, or all of a database without events."""
         arguments = (self.context, self.settings, self.overview.collections)
         if not self.unrecorded:

@@ -60,7 +60,7 @@ class PlanInput(ABC):
         return run_selection.within_lookback(events, spline.runs, spline.lookback, self.latest)
 
     @abstractmethod
-    def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
+    def translate(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Return the selected plans, and all plans of unrecorded databases."""
 
     @abstractmethod
@@ -82,7 +82,7 @@ def read_records(plan_input: PlanInput) -> Rows[Record]:
     plans: Rows[Any] = run_selection.by_plan(selected)
     if context.marks_run_local:
         plans = plans.union(own_sources(recent, selected))
-    translated = plan_input.translated(plans)
+    translated = plan_input.translate(plans)
     if unrecorded:
         translated = newest_plans(translated.cache(), unrecorded)
     notices = [*map(_report_unrecorded, unrecorded), *plan_input.notices]

@@ -114,7 +114,7 @@ def test_the_two_collections_of_the_prototype_make_a_whole_graph(
     truth = expected.tickit_sales_ingest("daily") | expected.tickit_sales_load("daily")
     assert edges == expected.ids(truth, "dev")
     assert {end for start, _, end in edges} | {start for start, _, _ in edges} == nodes
-    assert [problem.document for problem in built.report.of_kind("notice")] == [
+    assert [problem.document for problem in built.report.select_kind("notice")] == [
         "Spline database tickit_sales_ingest",
         "Spline database tickit_sales_load",
     ]

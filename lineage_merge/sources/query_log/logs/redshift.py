@@ -205,7 +205,7 @@ _KINDS = {**KINDS, Keyed: _PART, TransactionEnd: _OUTCOME, ViewDefinition: _VIEW
 def _drop_users(users: Users, row: Any) -> Any:
     """Return a part of a statement that waits for the others without the name of its user."""
     if type(row) is Keyed and type(row.part) is LoggedStatement:
-        return Keyed(row.key, users.replaced(row.part))
+        return Keyed(row.key, users.replace(row.part))
     return row
 
 

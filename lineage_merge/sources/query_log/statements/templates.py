@@ -111,7 +111,7 @@ class Templates:
         self._by_skeleton: dict[str, Template] = {}
         self._by_text: dict[str, Template] = {}
 
-    def of(self, text: str) -> Template:
+    def find_template(self, text: str) -> Template:
         """Return the template of a statement; an empty one if it neither reads nor writes rows."""
         if _SHOWS.match(text):
             return NOTHING

@@ -105,7 +105,7 @@ class AgentInput(PlanInput):
             return events
         return run_selection.check_labels(events, self.messages.flat_map(partial(_plan_labels, self.context)))
 
-    def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
+    def translate(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Translate the plans in files."""
         wanted = share_filter(plans, self.stored_bytes, self.unrecorded)
         read: Rows[Any] = self.messages.flat_map(partial(_select_plan, wanted=wanted))

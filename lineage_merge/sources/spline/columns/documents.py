@@ -140,7 +140,7 @@ class PlanColumns:
         """Return the output attributes of an operation's inputs."""
         return {attribute for child in self.children.get(operation, ()) for attribute in self.output(child)}
 
-    def stored(self, read: str) -> tuple[str, ...]:
+    def list_stored(self, read: str) -> tuple[str, ...]:
         """Return the attributes of a read that are columns of its dataset.
 
         Neither those of metadata tables nor pseudo-columns.
