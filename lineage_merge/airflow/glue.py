@@ -103,7 +103,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
             attempt.folder,
             self.job_name,
             attempts.digest(self.step, sent),
-            arguments=attempts.without_secrets(sent),
+            arguments=attempts.redact_secrets(sent),
             inputs=call.datasets.inputs,
             outputs=call.datasets.outputs,
         )

@@ -185,14 +185,14 @@ class _Types:
             case "object":
                 return self._object(schema)
             case "string":
-                return _bound(str, schema, "minLength", "pattern")
+                return _limit(str, schema, "minLength", "pattern")
             case "integer":
-                return _bound(int, schema, "minimum", "maximum")
+                return _limit(int, schema, "minimum", "maximum")
             case "number":
                 # Python also parses NaN and Infinity, which are none in JSON.
                 finite = {"minimum": -float_info.max, "maximum": float_info.max, **schema}
-                integer: Any = _bound(int, schema, "minimum", "maximum")
-                return integer | _bound(float, finite, "minimum", "maximum")
+                integer: Any = _limit(int, schema, "minimum", "maximum")
+                return integer | _limit(float, finite, "minimum", "maximum")
             case "boolean":
                 return bool
             case "null":
@@ -216,6 +216,6 @@ class _Types:
         return _typed_dict("Fields", fields | optional)
 
 
-def _bound(plain: type, schema: Mapping[str, Any], *keywords: str) -> Any:
+def _limit(plain: type, schema: Mapping[str, Any], *keywords: str) -> Any:
     bounds = {_BOUNDS[keyword]: schema[keyword] for keyword in keywords if keyword in schema}
     return Annotated[plain, msgspec.Meta(**bounds)] if bounds else plain

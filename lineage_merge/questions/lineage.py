@@ -210,13 +210,13 @@ def all_paths(
     """
     if (start.label == COLUMN) != (end.label == COLUMN):
         raise QueryError("the ends of a path must be two datasets or two columns")
-    on_paths = _on_paths(graph, start, end, depth, dag)
+    on_paths = _find_on_paths(graph, start, end, depth, dag)
     ids = {start.id, end.id}.union(*((edge.from_id, edge.to_id) for edge in on_paths))
     which: Influences | None = "within" if influences else None
     return complete_subgraph(graph, ids, on_paths, dag, columns=columns, influences=which)
 
 
-def _on_paths(
+def _find_on_paths(
     graph: LineageGraph, start: Vertex, end: Vertex, depth: int | None, dag: str | None
 ) -> set[Edge]:
     is_column = start.label == COLUMN

@@ -31,7 +31,7 @@ from lineage_merge.review.consequences import (
 )
 from lineage_merge.review.findings import Finding, ReviewResult, Severity, Subject, sort_findings
 from lineage_merge.review.graph_change import graph_change
-from lineage_merge.review.query_sources import without_qualifiers
+from lineage_merge.review.query_sources import remove_qualifiers
 from lineage_merge.sources.dbt.columns import Column
 
 _OF_JOB = ("feeds", "feeds_column", "influences")
@@ -194,7 +194,7 @@ def _inputs(flows: Iterable[Edge]) -> Iterator[tuple[str, ColumnInput]]:
     for flow in flows:
         source, column = dataset_of(flow.from_id), column_of(flow.from_id)
         how = tuple(str(flow.properties.get("transformation", "")).split(","))
-        expression = without_qualifiers(str(flow.properties.get("expression", "")))
+        expression = remove_qualifiers(str(flow.properties.get("expression", "")))
         yield column_of(flow.to_id), ColumnInput(source, fold(column), how, expression)
 
 

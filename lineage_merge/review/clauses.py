@@ -16,9 +16,9 @@ from lineage_merge.review.query_sources import (
     QuerySources,
     SelectPlace,
     plain,
+    remove_qualifiers,
     text_of,
-    without_qualifiers,
-    written,
+    write_expression,
 )
 
 FILTER = "filter"
@@ -189,9 +189,9 @@ def _clauses_of(select: exp.Select, sources: QuerySources) -> Iterator[QueryClau
 
 
 def _clause(kind: str, node: exp.Expr, sources: QuerySources, column: str = "") -> QueryClause:
-    text = written(node, sources.dialect)
+    text = write_expression(node, sources.dialect)
     shown = plain(text, is_qualified=True)
-    return QueryClause(kind, without_qualifiers(text), sources.list_column_sources(node), column, shown)
+    return QueryClause(kind, remove_qualifiers(text), sources.list_column_sources(node), column, shown)
 
 
 def _join(kind: str, start: str, separator: str, parts: Iterable[QueryClause]) -> QueryClause:

@@ -14,7 +14,7 @@ from lineage_merge.review.clauses import ComparableQuery, query_of
 from lineage_merge.review.comparison import ColumnInput, Columns
 from lineage_merge.review.dbt_versions import DbtVersion
 from lineage_merge.review.findings import Finding, Subject
-from lineage_merge.review.query_sources import without_qualifiers
+from lineage_merge.review.query_sources import remove_qualifiers
 from lineage_merge.sources.dbt.columns import dialect_of, relation_name
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 
@@ -97,7 +97,7 @@ class DbtEntry:
                     self.renamed.get(flow.source, flow.source),
                     dot_path(fold(flow.column)),
                     tuple(int(step) for step in flow.transformations),
-                    without_qualifiers(flow.expression),
+                    remove_qualifiers(flow.expression),
                 ),
             )
             for flow in lineage.flows

@@ -232,7 +232,7 @@ def _alias(source: exp.Expr) -> str:
     return name.lower()
 
 
-def without_qualifiers(text: str) -> str:
+def remove_qualifiers(text: str) -> str:
     """Return an expression without names of tables and quotes of names, in lower case outside literals."""
     return plain(text, is_qualified=False)
 
@@ -250,10 +250,10 @@ def plain(text: str, *, is_qualified: bool) -> str:
 
 def text_of(node: exp.Expr, dialect: Dialect) -> str:
     """Return the text of an expression without names of tables."""
-    return without_qualifiers(written(node, dialect))
+    return remove_qualifiers(write_expression(node, dialect))
 
 
-def written(node: exp.Expr, dialect: Dialect) -> str:
+def write_expression(node: exp.Expr, dialect: Dialect) -> str:
     """Return the text of an expression on one line, without comments."""
     text = node.sql(
         dialect=dialect,

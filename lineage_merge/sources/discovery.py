@@ -172,7 +172,7 @@ class SourceDiscovery:
     def settings(
         self, source_input: SourceInput, folder: Path | None, _namespaces: Mapping[str, str] = {}
     ) -> Any:
-        """Return the section of the configuration, in a file in `folder` (see `located`).
+        """Return the section of the configuration, in a file in `folder` (see `locate_from`).
 
         `namespaces`: those of projects by platform, and of "" the given one.
         """

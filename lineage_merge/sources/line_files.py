@@ -6,7 +6,14 @@ from math import ceil
 from typing import NamedTuple, TypeVar
 
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.infra.storage import Slice, StoredFile, find_files, read_beginning, read_line_blocks, shown
+from lineage_merge.infra.storage import (
+    Slice,
+    StoredFile,
+    find_files,
+    read_beginning,
+    read_line_blocks,
+    redact_location,
+)
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.naming import redact
@@ -119,7 +126,7 @@ def blocks(part: Slice) -> Iterator[LineBlock]:
     number = 1
     for offset, lines in read_line_blocks(part):
         if not offset and (kind := document_kind.binary_kind(_beginning(lines))):
-            raise DocumentError(shown(part.location), "", str(kind))
+            raise DocumentError(redact_location(part.location), "", str(kind))
         yield LineBlock(part, number, offset, lines)
         number += len(lines)
 

@@ -13,7 +13,7 @@ from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.orchestration.cluster_entrypoint import is_permanent
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.questions.backends.opening import open_graph
-from lineage_merge.questions.traversal.near_misses import near_misses
+from lineage_merge.questions.traversal.near_misses import read_near_misses
 from tests.command_line import in_process
 from tests.graph_reading import whole
 
@@ -129,7 +129,7 @@ def test_a_folder_has_the_near_misses_of_its_report(tmp_path: Path) -> None:
     in_process("build", "-c", wrong, "--out", folder)
 
     with open_graph(folder) as graph:
-        found = near_misses(graph, CONFIGURATION.load(wrong, environ={})).found
+        found = read_near_misses(graph, CONFIGURATION.load(wrong, environ={})).found
 
     stored = json.loads((folder / "report.json").read_text())["near_misses"]
     assert [{**each._asdict(), "evidence": list(each.evidence)} for each in found] == stored

@@ -19,7 +19,7 @@ from gremlin_python.process.traversal import Cardinality, T
 from gremlin_python.statics import long
 
 from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.infra.embedded.connection import connect, without_login
+from lineage_merge.infra.embedded.connection import connect, remove_login
 from lineage_merge.infra.embedded.graph_store import GraphFolder, snapshot_folder
 from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.graph_files import default_graph_file, demo_graph_file
@@ -294,7 +294,7 @@ def test_serve_says_how_to_connect_and_does_not_change_the_graph(
             assert said[-1], serving.communicate()[1]
         address = next(line for line in said if line.startswith("Gremlin Server: ")).split(": ", 1)[1].strip()
         url = said[-2].split('"')[1]
-        assert without_login(url) == address
+        assert remove_login(url) == address
         assert f"user: {urlsplit(url).username}, password of this start: {urlsplit(url).password}\n" in said
         assert any("its changes are not saved" in line for line in said)
         with connect(url) as g:

@@ -12,7 +12,7 @@ from lineage_merge.config import Config, Gremlin, History
 from lineage_merge.graph_format.elements import ALL_VERTEX_LABELS, EDGE_LABELS
 from lineage_merge.history import merge_index
 from lineage_merge.history.layout import DagScope, MergeName
-from lineage_merge.history.merge_index import read_report, without_secrets, write_details
+from lineage_merge.history.merge_index import read_report, redact_settings, write_details
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.history.recording import Recorder, kind_of, new_name, record_removal
@@ -205,7 +205,7 @@ def test_a_new_merge_sorts_after_the_newest_one() -> None:
 def test_the_configuration_has_no_secrets() -> None:
     gremlin = Gremlin(endpoint="wss://user:s3cret@neptune:8182/gremlin")
     exporters = {"datahub": {"url": "http://gms:8080?token=s3cret", "token": "s3cret", "token_env": "TOKEN"}}
-    found = without_secrets(Config("daily", "dev", gremlin=gremlin, exporters=exporters))
+    found = redact_settings(Config("daily", "dev", gremlin=gremlin, exporters=exporters))
     assert "s3cret" not in str(found)
     assert found["gremlin"]["endpoint"] == "wss://neptune:8182/gremlin"
     assert found["dag_name"] == "daily"

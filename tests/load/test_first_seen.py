@@ -8,7 +8,7 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 from gremlin_python.process.traversal import Merge, T
 
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.load.diff import Change, created_at
+from lineage_merge.load.diff import Change, get_first_seen
 from lineage_merge.load.element_rows import edge_values, node_values, row_to_write
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
@@ -66,9 +66,9 @@ def test_each_element_has_the_time_of_its_first_load(gremlin: GraphTraversalSour
 
 
 def test_only_new_elements_get_the_time() -> None:
-    assert created_at(Change("new", NODE), 5) == 5
+    assert get_first_seen(Change("new", NODE), 5) == 5
     for change in ("changed", "label"):
-        assert created_at(Change(change, NODE), 5) is None
+        assert get_first_seen(Change(change, NODE), 5) is None
     assert row_to_write(NODE, ("id",), (), None) == {"id": NODE["id"]}
 
 

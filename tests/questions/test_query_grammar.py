@@ -41,9 +41,9 @@ FEEDS = ["feeds"]
         (lambda g: gremlin.find_tagged(g, VERTEX_LABELS, None, "daily", None), 0),
         # To c, whose columns another job feeds, and to the exposure.
         (lambda g: gremlin.feeds_without_columns(g, [at("a"), at("e"), at("in")], "daily"), 2),
-        (lambda g: gremlin.without_consumer(g, "dev", "nightly"), 1),
-        (lambda g: gremlin.without_consumer(g, None, None), 3),
-        (lambda g: gremlin.without_producer(g, "dev", "daily"), 1),
+        (lambda g: gremlin.select_without_consumer(g, "dev", "nightly"), 1),
+        (lambda g: gremlin.select_without_consumer(g, None, None), 3),
+        (lambda g: gremlin.select_without_producer(g, "dev", "daily"), 1),
         (lambda g: gremlin.select_vertices(g, ["column"], "prod", "daily").id_(), 3),
     ],
 )

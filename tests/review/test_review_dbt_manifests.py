@@ -191,7 +191,7 @@ def test_each_query_is_parsed_a_fixed_number_of_times(monkeypatch: pytest.Monkey
         asked.append(node.unique_id)
         return original(self, at, node)
 
-    monkeypatch.setattr(DbtQueries, "of", counted)
+    monkeypatch.setattr(DbtQueries, "find", counted)
     result = whole(project("", 12), project("new_", 12))
     renames = {(each.finding.before, each.finding.after) for each in result.findings}
     assert renames == {(f"shop.main.m{at}", f"shop.main.new_m{at}") for at in range(12)}

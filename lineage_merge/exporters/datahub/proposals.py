@@ -10,7 +10,7 @@ from datahub.specific.datajob import DataJobPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 from datahub.utilities.urns.urn import guess_entity_type
 
-from lineage_merge.exporters.changed_elements import ChangedElements, changed_elements
+from lineage_merge.exporters.changed_elements import ChangedElements, find_changed_elements
 from lineage_merge.exporters.datahub import entities
 from lineage_merge.exporters.datahub.assertions import assertions
 from lineage_merge.exporters.datahub.fields import FieldPaths, tag_of
@@ -52,7 +52,7 @@ def proposals(export: Export) -> Iterator[Proposal]:
     names = Names.from_settings(export.settings)
     names.check_distinct_fabrics([environment] if environment else graph.environments())
     lineage_only = bool(export.settings.get("lineage_only"))
-    changes = changed_elements(before, graph, environment, dag) if before is not None else None
+    changes = find_changed_elements(before, graph, environment, dag) if before is not None else None
     only = changes.datasets | changes.fed if changes else None
     for dataset in datasets(graph, environment, dag, only=only):
         identifier = dataset.schema.dataset.id

@@ -135,14 +135,14 @@ class _Picture:
                 return limit.datasets is None or vertex.id in writers
             return limit.has_column(vertex.id) if vertex.label == COLUMN else limit.has_dataset(vertex.id)
 
-        def of_label(label: str, has: Callable[[str], bool]) -> dict[_Ends, dict[str, str]]:
+        def select_label(label: str, has: Callable[[str], bool]) -> dict[_Ends, dict[str, str]]:
             between = (edge for edge in edges if has(edge.from_id) and has(edge.to_id))
             return _group(edge for edge in between if edge.label == label)
 
         return cls(
             {element.id: element for element in elements if isinstance(element, Vertex) and counts(element)},
-            of_label("feeds", limit.has_dataset),
-            of_label("feeds_column", limit.has_column),
+            select_label("feeds", limit.has_dataset),
+            select_label("feeds_column", limit.has_column),
         )
 
 

@@ -12,8 +12,8 @@ from lineage_merge.sources.openlineage import translator
 from lineage_merge.sources.openlineage.airflow_attempts import Outcome
 from lineage_merge.sources.openlineage.airflow_tasks import (
     Warehouse,
-    in_dag_run,
     is_retried,
+    move_to_dag_run,
     sets_of_task,
     sql_of,
     sql_without_datasets,
@@ -90,7 +90,7 @@ class Context:
         if outcome and outcome.status == "none":
             run = outcome.apply_to(run)
         if task and task.dag_run:
-            run = in_dag_run(run, task.dag_run)
+            run = move_to_dag_run(run, task.dag_run)
         return self._with_tables(run) if sql_without_datasets(run) else self._with_written(run)
 
     def warehouse(self, run: Run) -> Warehouse | None:
@@ -222,7 +222,7 @@ def _matches(globs: tuple[str, ...], *names: str) -> bool:
     return not globs or any(fnmatchcase(name, glob) for name in names for glob in globs)
 
 
-def without_nested(events: Rows[EventRow]) -> Rows[EventRow]:
+def merge_nested(events: Rows[EventRow]) -> Rows[EventRow]:
     """Merge each command and the writes inside it into one write.
 
     For a failed CREATE TABLE AS SELECT, openlineage-spark sends FAIL only for the insert. The outer command,

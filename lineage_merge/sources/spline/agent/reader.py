@@ -97,7 +97,7 @@ class AgentInput(PlanInput):
     def events(self) -> Rows[EventRow]:
         """Return the events, with the details of their plans."""
         spline = self.context.spline
-        # As in `run_selection.within_lookback`.
+        # As in `run_selection.select_lookback`.
         back = self.newest - spline.lookback // timedelta(milliseconds=1)
         since = spline.runs.since if spline.runs.which == "since" else back
         events = self.messages.map_partitions(partial(_event_rows, self.context, since=since))
