@@ -34,7 +34,7 @@ class Aliases:
         """Return the canonical id of each resolved alias."""
         return {alias: alias_target.canonical_id for alias, alias_target in self.resolved.items()}
 
-    def without(self, ids: Iterable[str]) -> "Aliases":
+    def drop(self, ids: Iterable[str]) -> "Aliases":
         """Return the aliases without those that resolve to one of these ids."""
         excluded = set(ids)
         dropped = {

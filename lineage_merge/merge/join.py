@@ -56,7 +56,7 @@ def merge(
     collapsed = collapse(resolved, settings)
     if collapsed:
         resolved = collapsed.records
-        aliases = aliases.without(collapsed.hops)
+        aliases = aliases.drop(collapsed.hops)
     facts = resolved.flat_map(partial(property_rows.facts, environment, dag_name))
     resolved_aliases = engine.rows(
         map(property_rows.describe_alias, aliases.resolved.values()), engine.parallelism

@@ -110,7 +110,7 @@ class Source(Generic[Settings]):
         """Return after how many successful runs of a job without a write its target is retired (0: never)."""
         return int(getattr(settings, "retire_after", 0))
 
-    def stated_projects(self, _settings: Settings) -> Iterable[str]:
+    def list_stated_projects(self, _settings: Settings) -> Iterable[str]:
         """Return the projects that the configuration names."""
         return ()
 
