@@ -171,7 +171,7 @@ def validity(documents: Iterable[Any], check: Callable[[Any], Problem | None]) -
     `check` returns the problem of a document; documents may be problems themselves.
     """
     problem: Problem | None = None
-    for document in islice(line_files.until_damage(documents), _MAX_DOCUMENTS):
+    for document in islice(line_files.stop_at_damage(documents), _MAX_DOCUMENTS):
         wrong = document if isinstance(document, Problem) else check(document)
         if wrong is None:
             return True, None

@@ -149,7 +149,7 @@ def first_lines(file: StoredFile) -> Iterator[tuple[str, bytes]]:
     return islice(number_lines(part), _TESTED_LINES)
 
 
-def until_damage(documents: Iterable[Found]) -> Iterator[Found | Problem]:
+def stop_at_damage(documents: Iterable[Found]) -> Iterator[Found | Problem]:
     """Yield what is found in a file of lines; if the file is corrupt, a problem replaces the rest.
 
     A log that was read while it was being compressed or copied loses only its end.

@@ -180,7 +180,7 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
 
 def _read_part(part: Slice) -> Iterator[Logged]:
     """Read the valid documents of a slice, each with its query's key, and the problems."""
-    for logged in line_files.until_damage(documents(line_files.number_lines(part), _following_lines(part))):
+    for logged in line_files.stop_at_damage(documents(line_files.number_lines(part), _following_lines(part))):
         query = read_query(logged) if isinstance(logged, Found) else logged
         if isinstance(query, Problem) or isinstance(logged, Problem):
             yield Logged(problem=json.dumps(query))

@@ -133,7 +133,7 @@ def _may_be_array(location: str) -> bool:
 def events(part: Slice) -> Iterator[Event | Problem]:
     """Yield the valid events of a slice, and problems with others."""
     is_lines = not _may_be_array(part.location.removesuffix(".gz"))
-    return line_files.until_damage(_lines(part) if is_lines else _json_file(part))
+    return line_files.stop_at_damage(_lines(part) if is_lines else _json_file(part))
 
 
 def _lines(part: Slice) -> Iterator[Event | Problem]:

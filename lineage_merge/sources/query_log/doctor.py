@@ -119,7 +119,7 @@ def _statements(log: QueryLog) -> Iterator[Diagnosis]:
 
 
 def _times(part: Slice) -> Iterator[int]:
-    for found in line_files.until_damage(line_files.number_lines(part)):
+    for found in line_files.stop_at_damage(line_files.number_lines(part)):
         if not isinstance(found, Problem):
             location, line = found
             yield from _list_start_times(read_line(line, location))

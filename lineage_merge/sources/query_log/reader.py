@@ -150,7 +150,7 @@ def _statement_files(engine: Engine, log: QueryLog, users: Users) -> LogRows:
 
 
 def _lines(part: Any) -> Iterator[Any]:
-    for numbered_line in line_files.until_damage(line_files.number_lines(part)):
+    for numbered_line in line_files.stop_at_damage(line_files.number_lines(part)):
         if isinstance(numbered_line, Problem):
             yield numbered_line
         else:

@@ -268,7 +268,7 @@ def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
 
 
 def _progress_times(part: export.Part) -> Iterator[int]:
-    for text in line_files.until_damage(export.texts(part)):
+    for text in line_files.stop_at_damage(export.texts(part)):
         document = text if isinstance(text, Problem) else decode("progress", text.text, part.database)
         if not isinstance(document, Problem):
             yield int(document["timestamp"])

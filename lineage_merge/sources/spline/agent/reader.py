@@ -185,7 +185,7 @@ def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem
 def read_slice(numbered: tuple[int, Slice], heads: list[str]) -> Iterator[AgentPlan | AgentEvent | Problem]:
     """Yield the plans, events and problems in a slice, whose position is given."""
     start, part = numbered
-    for number, message in enumerate(line_files.until_damage(messages(line_files.number_lines(part)))):
+    for number, message in enumerate(line_files.stop_at_damage(messages(line_files.number_lines(part)))):
         if isinstance(message, Problem):
             yield message
         elif problem := check_message(message):

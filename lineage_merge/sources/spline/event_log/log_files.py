@@ -66,7 +66,7 @@ def read_lines(log: EventLogFiles) -> Iterator[tuple[str, bytes]]:
         codec = PurePosixPath(part.location.removesuffix(_UNFINISHED)).suffix
         unpack = _CODECS.get(codec)
         if unpack is None:
-            for item in line_files.until_damage(line_files.number_lines(part)):
+            for item in line_files.stop_at_damage(line_files.number_lines(part)):
                 if not isinstance(item, Problem):
                     yield item
             continue

@@ -18,8 +18,8 @@ from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage
 from lineage_merge.sources.spline.event_log.log_files import find_logs, read_lines
 from lineage_merge.sources.spline.event_log.messages import LoggedWrite
-from lineage_merge.sources.spline.event_log.writes import read_writes
 from lineage_merge.sources.spline.event_log.source import EVENT_LOG
+from lineage_merge.sources.spline.event_log.writes import read_writes
 from tests import event_log_recipe
 from tests.record_reading import flows_of, jobs_of, records_of, rows_of
 from tests.sources.spline.columns.lineage_reading import expressions, flows, influences, untraced
