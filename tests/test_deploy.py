@@ -37,6 +37,8 @@ FILLED = {
     "AirflowSecretsPrefix": "airflow",
     "JobRole": "lineage-merge-glue",
     "QueryLogPrefix": "query_log",
+    "EventLogBucket": "lineage",
+    "EventLogPrefix": "spark-events",
     "RedshiftCluster": "wh",
     "RedshiftWorkgroupId": "0f3e7d0a-6e4b-4d4e-9c7b-1f2d3c4b5a69",
     "RedshiftUser": "lineage",
@@ -129,7 +131,7 @@ def test_the_template_holds_the_same_policies() -> None:
             each[1] if isinstance(each, list) else each for each in document["Statement"]
         ]
     # Of people, and of options.
-    others = ("publisher", "redshift_", "datazone_export")
+    others = ("publisher", "redshift_", "datazone_export", "event_log_reader")
     written = {
         file.stem: json.loads(file.read_text()) for file in POLICIES if not file.stem.startswith(others)
     }
