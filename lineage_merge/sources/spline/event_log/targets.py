@@ -39,7 +39,7 @@ _ICEBERG_WRITE = re.compile(r"Iceberg(?:Streaming)?Write\(table=(?P<table>.+?), 
 _DELTA_TABLE = re.compile(r"DeltaTableV2\([^,]*SparkSession@\w+,\s*(?P<path>[^,\s]+),")
 # In the arguments of commands that change rows of Delta: Delta[version=0, file:/data/t]
 _DELTA_LOG = re.compile(r"Delta\[version=-?\d+, (?P<path>[^\]]+)\]")
-_WRITER = re.compile(r"\b(?P<name>[A-Z]\w*Write)\b[$(@\[]")
+_WRITER = re.compile(r"\b(?!MicroBatchWrite)(?P<name>[A-Z]\w*Write)\b[$(@\[]")
 _CREATING = re.compile(r"^(?:Optimized)?Create(?:DataSource|Hive)TableAsSelectCommand$")
 _QUIET = re.compile(
     r"^(?:Create(?:DataSource)?TableCommand|CreateViewCommand|Drop|Show|Describe|Set|Reset|Alter|"
@@ -426,7 +426,8 @@ _DIRECT = frozenset({"InsertIntoDataSourceDirCommand"})
 
 
 def _list_columns(arguments: list[str]) -> list[str]:
-    return split_top(arguments[-1].strip("[]")) if arguments[-1].startswith("[") else []
+    names = split_top(arguments[-1].strip("[]")) if arguments[-1].startswith("[") else []
+    return [name for name in names if not name.startswith("... ")]
 
 
 def _table_of(arguments: list[str]) -> Document | None:
