@@ -419,7 +419,7 @@ _READERS: Mapping[str, _Reader] = {
 # Whether rows are added.
 _V2 = {"AppendData": True, "OverwriteByExpression": False, "OverwritePartitionsDynamic": False}
 # Of which an inner execution has the whole write.
-_DIRECT = frozenset({"InsertIntoDataSourceDirCommand"})
+_DIRECT = frozenset({"InsertIntoDataSourceDirCommand", "SaveAsV1TableCommand"})
 
 
 # Parts of arguments

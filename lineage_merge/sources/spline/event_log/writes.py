@@ -38,6 +38,7 @@ _WRITING = re.compile(
     r"\b(?:InsertInto|SaveInto|Create\w*AsSelect|AppendData|Overwrite|ReplaceData|WriteDelta)"
 )
 _ID = re.compile(r"#(\d+)")
+_KNOWN = re.compile(r"^(?:3\.[1-5]|4\.[01])\.")
 # The inner executions of these versions do not name their outer one.
 _IS_WITHOUT_ROOT = re.compile(r"^(?:2\.|3\.[0-3]\.)")
 
@@ -146,9 +147,13 @@ class _Reader:
                 yield make_messages(self._log.application, execution, write, rows, created)
 
     def end(self) -> Iterator[LoggedWrite | Problem]:
-        """Yield the writes of batches about which the log says no more."""
+        """Yield the writes of batches about which the log says no more; report an unknown version."""
         for stream in [*self._held]:
             yield from self.end_batch(Progress(stream))
+        version = self._log.application.version
+        if version and not _KNOWN.match(version):
+            what = f"Spark {version} is not known: its log is read as that of 4.1"
+            yield Problem("notice", self._location, "Spark Version", what)
 
     def _place(self, execution: Execution) -> str:
         return f"{self._location}, execution {execution.id}"
@@ -170,11 +175,22 @@ class _Reader:
             yield make_messages(self._log.application, execution, write, rows, created)
 
     def _outer_of(self, execution: Execution) -> _Outer | None:
-        if execution.root != execution.id:
-            return self._read_outer(execution.root)
-        others = [other for other in self._log.executions.values() if other.id != execution.id]
-        around = [other.id for other in others if execution.stream and other.stream == execution.stream]
-        return self._read_outer(around[0]) if around else None
+        """Return the innermost open execution around one that says something of its rows or its target."""
+        is_inner = execution.root != execution.id
+        around = (
+            other.id
+            for other in self._log.executions.values()
+            if other.id != execution.id
+            and (
+                other.root == execution.root
+                if is_inner
+                else execution.stream and other.stream == execution.stream
+            )
+        )
+        outers = (self._read_outer(identifier) for identifier in sorted(around, reverse=True))
+        return next(
+            (outer for outer in outers if outer and (outer.created or outer.write or outer.batch)), None
+        )
 
     def _read_outer(self, identifier: int) -> _Outer | None:
         if identifier in self._outer:

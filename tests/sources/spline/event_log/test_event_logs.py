@@ -401,6 +401,35 @@ def test_a_cached_plan_that_is_used_twice_has_the_columns_of_both_uses() -> None
     assert flows(lineage) == {"s.a -> a IDENTITY", "s.b -> a IDENTITY"}
 
 
+def test_a_table_that_an_execution_between_creates_has_its_name() -> None:
+    """In Spark 4.1 `saveAsTable` is an execution around CREATE TABLE AS SELECT, which is around the write."""
+    outer = "Execute SaveAsV1TableCommand (1)\n   +- SaveAsV1TableCommand (2)\n\n\n(2) SaveAsV1TableCommand\n"
+    name = "CreateDataSourceTableAsSelectCommand"
+    created = f"Execute {name} (1)\n   +- {name} (2)\n\n\n(2) {name}\nArguments: `c`.`d`.`t`, Append, [a]\n"
+    plans = [f"== Physical Plan ==\n{outer}", f"== Physical Plan ==\n{created}", CACHED]
+    sql = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
+    events: list[dict[str, object]] = [
+        {"Event": f"{sql}Start", "executionId": at, "rootExecutionId": 0, "physicalPlanDescription": plan}
+        for at, plan in enumerate(plans)
+    ]
+    events += [{"Event": f"{sql}End", "executionId": at, "time": 2} for at in (2, 1, 0)]
+    lines = [json.dumps(event, separators=(",", ":")).encode() for event in events]
+
+    [write] = read_writes("log", iter(enumerate_lines(lines)))
+
+    assert isinstance(write, LoggedWrite)
+    table = write.plan["operations"]["write"]["params"]["table"]["identifier"]
+    assert table == {"catalog": "c", "database": "d", "table": "t"}
+
+
+def test_a_version_of_spark_that_is_not_known_is_a_notice() -> None:
+    started = b'{"Event":"SparkListenerLogStart","Spark Version":"5.0.1"}'
+
+    assert list(read_writes("log", iter([("log, line 1", started)]))) == [
+        Problem("notice", "log", "Spark Version", "Spark 5.0.1 is not known: its log is read as that of 4.1")
+    ]
+
+
 def test_a_plan_that_is_cut_before_its_target_is_reported() -> None:
     cut = CACHED.partition("(7) Execute")[0]
 
