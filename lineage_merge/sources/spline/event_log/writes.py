@@ -7,6 +7,12 @@ from typing import NamedTuple
 
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import Problem
+from lineage_merge.sources.spline.event_log.commands import (
+    find_created_table,
+    find_write,
+    is_query,
+    query_rows,
+)
 from lineage_merge.sources.spline.event_log.executions import Execution, Log, Progress, read_events
 from lineage_merge.sources.spline.event_log.formatted_plan import (
     FormattedPlan,
@@ -24,15 +30,7 @@ from lineage_merge.sources.spline.event_log.operations import PlanOperations
 from lineage_merge.sources.spline.event_log.scans import prepare_scans, reads_delta_log
 from lineage_merge.sources.spline.event_log.simple_plan import complete_plan, parse_simple_plan
 from lineage_merge.sources.spline.event_log.streams import read_folders, read_sink
-from lineage_merge.sources.spline.event_log.targets import (
-    Created,
-    Unread,
-    Write,
-    find_created_table,
-    find_write,
-    is_query,
-    query_rows,
-)
+from lineage_merge.sources.spline.event_log.targets import Created, Unread, Write
 
 _WRITING = re.compile(
     r"\b(?:InsertInto|SaveInto|Create\w*AsSelect|AppendData|Overwrite|ReplaceData|WriteDelta)"
@@ -116,11 +114,13 @@ class _Reader:
         outer = self._outer_of(execution)
         created = outer.created if outer else None
         write = find_write(plan.root, self._log.application.properties, created, self._log.databases)
+        # An execution inside of a write with its rows is a part of it.
+        whole = outer.write if outer and outer.write and outer.write.rows else None
         if isinstance(write, Unread):
-            yield from self._report(execution, write)
+            if whole is None:
+                yield from self._report(execution, write)
         elif write is not None and write.rows is not None:
-            is_repeated = outer is not None and outer.write is not None and outer.write.uri == write.uri
-            if not (is_repeated and outer and outer.write and outer.write.rows):
+            if whole is None or whole.uri != write.uri:
                 batch = outer.batch if outer else None
                 rows = WrittenRows(LoggedPlan(plan, execution), write.rows, batch)
                 yield from self._add(execution, write, rows, created)

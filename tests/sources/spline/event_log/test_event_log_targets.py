@@ -67,6 +67,13 @@ Arguments: [order_id#17 AS id#34, (amount#19 * 2.0) AS amt#35]
 """
 
 
+def write_hudi(command: str, arguments: str) -> str:
+    """Return the plan of a command of Hudi that writes the query."""
+    tree = f"Execute {command} (3)\n+- * Project (2)\n   +- Scan csv  (1)"
+    plan = QUERY.replace("* Project (2)\n+- Scan csv  (1)", tree)
+    return f"{plan}(3) Execute {command}\nInput [2]: [id#34, amt#35]\nArguments: {arguments}\n"
+
+
 _CREATE = "Execute CreateDataSourceTableAsSelectCommand"
 _HIVE = "Execute InsertIntoHiveTable"
 HIVE = (
@@ -127,6 +134,18 @@ def read(
             GLUE,
             "catalog-table:glue/db.t overwrite",
             id="iceberg created as select, in the only catalog",
+        ),
+        pytest.param(
+            [write_hudi("InsertIntoHoodieTableCommand", "Relation c.d.t[id#1,amt#2] org.X@1, false")],
+            {},
+            "catalog-table:c/d.t append",
+            id="hudi",
+        ),
+        pytest.param(
+            [write_hudi("CreateHoodieTableAsSelectCommand", "`c`.`d`.`t`, ErrorIfExists"), iceberg("x.y")],
+            {},
+            "catalog-table:c/d.t overwrite",
+            id="hudi created as select, with the execution inside of it",
         ),
         pytest.param(
             [save(DELTA, "path=s3://b/delta/t"), QUERY], {}, "s3://b/delta/t append", id="delta by path"
