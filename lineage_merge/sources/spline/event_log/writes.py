@@ -1,6 +1,7 @@
 """The writes of a log: which executions write, and which others have the rows of a write. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -92,13 +93,15 @@ class _Held(NamedTuple):
 class _Reader:
     """Reads the executions of a log as they end, the inner ones before their outer one.
 
-    `_held`: the writes of the last batch of each stream; `_reported`: what was reported of streams.
+    `_held`: the writes of the last batch of each stream; `_streamed`: the newest write of each stream and
+    target, with the counts of all of its batches; `_reported`: what was reported of streams.
     """
 
     _location: str
     _log: Log
     _outer: dict[int, _Outer] = field(default_factory=dict)
     _held: dict[str, list[_Held]] = field(default_factory=dict)
+    _streamed: dict[tuple[str, str], _Held] = field(default_factory=dict)
     _reported: set[tuple[str, str]] = field(default_factory=set)
 
     def read(self, execution: Execution) -> Iterator[LoggedWrite | Problem]:
@@ -135,7 +138,7 @@ class _Reader:
             self._offer(execution, plan)
 
     def end_batch(self, progress: Progress) -> Iterator[LoggedWrite | Problem]:
-        """Yield the writes of a batch, whose folders and sink are known now."""
+        """Keep the writes of a batch, whose folders and sink are known now; yield those that failed."""
         properties = self._log.application.properties
         folders = read_folders(progress.sources)
         for execution, found, rows, created in self._held.pop(progress.stream, ()):
@@ -144,12 +147,21 @@ class _Reader:
                 yield from self._report(execution, write)
             elif write is not None:
                 rows.folders = folders
-                yield make_messages(self._log.application, execution, write, rows, created)
+                if execution.error:
+                    yield make_messages(self._log.application, execution, write, rows, created)
+                    continue
+                before = self._streamed.get((progress.stream, write.uri))
+                if before is not None:
+                    execution.counts = dict(Counter(execution.counts) + Counter(before.execution.counts))
+                self._streamed[progress.stream, write.uri] = _Held(execution, write, rows, created)
 
     def end(self) -> Iterator[LoggedWrite | Problem]:
-        """Yield the writes of batches about which the log says no more; report an unknown version."""
+        """Yield the writes of streams, which have many like batches, as one; report an unknown version."""
         for stream in [*self._held]:
             yield from self.end_batch(Progress(stream))
+        for execution, write, rows, created in self._streamed.values():
+            if write is not None:
+                yield make_messages(self._log.application, execution, write, rows, created)
         version = self._log.application.version
         if version and not _KNOWN.match(version):
             what = f"Spark {version} is not known: its log is read as that of 4.1"

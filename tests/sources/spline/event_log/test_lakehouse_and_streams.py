@@ -3,6 +3,7 @@
 The logs of `tests/lakehouse_log_recipe.py`.
 """
 
+import json
 from functools import cache
 
 import pytest
@@ -145,3 +146,23 @@ def test_a_save_of_an_rdd_is_reported_and_what_stores_nothing_is_not() -> None:
         "saveAsTextFile of an RDD of /data/in/orders: event logs do not have its target"
     ]
     assert problems("lakehouse") == []
+
+
+def test_batches_of_a_stream_are_one_write_with_the_rows_of_all() -> None:
+    """A stream that runs for months has a batch each minute."""
+    lines = [line for _, line in event_log_recipe.lines("streams.jsonl")]
+    events = [json.loads(line) for line in lines]
+    of_stream = [event for event in events if "by_batch" in json.dumps(event)]
+    [identifier] = {event["executionId"] for event in of_stream}
+    [progress] = [at for at, event in enumerate(events) if "ForeachBatchSink" in json.dumps(event)]
+    first = min(at for at, event in enumerate(events) if event.get("executionId") == identifier) - 1
+
+    again = [*enumerate_lines(lines[: progress + 1]), *enumerate_lines(lines[first : progress + 1])]
+    found = [write for target, write in read_targets(again) if target == "by_batch"]
+
+    assert len(found) == 1
+    assert found[0].event["extra"]["writeMetrics"]["numOutputRows"] == 4
+
+
+def enumerate_lines(lines: list[bytes]) -> list[tuple[str, bytes]]:
+    return [(f"line {number}", line) for number, line in enumerate(lines)]
