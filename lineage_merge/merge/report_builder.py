@@ -18,7 +18,15 @@ from lineage_merge.merge.near_misses.collection import NearMisses, find_near_mis
 from lineage_merge.merge.property_rows import DATASET_FIELDS, is_edge
 from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, JoinedBy, Report
 from lineage_merge.merge.source_completeness import why_not_retired
-from lineage_merge.model.elements import DBT_NAMESPACE, Alias, Count, Problem, ProblemKind
+from lineage_merge.model.elements import (
+    DBT_NAMESPACE,
+    Alias,
+    Count,
+    FeedsColumn,
+    Influences,
+    Problem,
+    ProblemKind,
+)
 from lineage_merge.model.records import JoinedRecord, Record, YieldRecord
 from lineage_merge.sources import registry
 
@@ -112,14 +120,16 @@ def _uses(fact: ReportFact) -> Iterator[tuple[str, Uses]]:
         yield key[1], value
 
 
-def assign_source(records: Rows[Record], key: str) -> Rows[Record]:
-    """Set the `source` of problems among the records of a source, and count its elements."""
-    return records.map_partitions(partial(_report_group, key))
+def assign_source(records: Rows[Record], key: str, client: int = 0) -> Rows[Record]:
+    """Set the `source` of problems and the `client` of edges of a source, and count its elements."""
+    return records.map_partitions(partial(_report_group, key, client))
 
 
-def _report_group(key: str, records: Iterable[Record]) -> Iterator[Record]:
+def _report_group(key: str, client: int, records: Iterable[Record]) -> Iterator[Record]:
     elements = 0
     for record in records:
+        if client and isinstance(record, (FeedsColumn, Influences)):
+            record = record._replace(client=client)
         elements += type(record) in DATASET_FIELDS or isinstance(record, Alias)
         yield record._replace(source=key) if isinstance(record, Problem) else record
     if elements:

@@ -37,6 +37,7 @@ def read_all(
     """Read the records of sources; of catalogs only those about datasets that other sources reference."""
     parts: list[Rows[Record]] = []
     catalogs: list[tuple[Source[Any], Rows[Any]]] = []
+    clients = number_clients(sources)
     for source in sources:
         with step("read"):
             on_progress(f"reading {source.name}")
@@ -44,12 +45,20 @@ def read_all(
             if source.is_catalog:
                 catalogs.append((source, read))
             else:
-                parts.append(assign_source(read, source.key))
+                parts.append(assign_source(read, source.key, clients.get(source.key, 0)))
     records = engine.union(parts).cache()
     for source, catalog in catalogs:
         listed = catalog.cache()
         records = records.union(assign_source(filter_referenced(listed, records), source.key)).cache()
     return records
+
+
+def number_clients(sources: Sequence[Source[Any]]) -> dict[str, int]:
+    """Return the number of each source that reads what a client in a job reported: the first one is 0."""
+    present = sorted(
+        (source for source in sources if source.precedence), key=lambda source: source.precedence
+    )
+    return {source.key: number for number, source in enumerate(present)}
 
 
 def list_configured_sources(config: Config) -> tuple[Source[Any], ...]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from lineage_merge.sources.spline.columns.plan_text import (
     TextItem,
     column_references,
-    items,
     lists,
     split_top,
 )
@@ -26,7 +25,7 @@ def aggregate(plan: PlanBuilder, node: PhysicalNode, seen: Output) -> Output:
     if functions and all(map(_STAGE.match, functions)):
         return _partial(plan, functions, results, seen)
     scope = dict(seen.scope)
-    made, _ = items(node.list_of("Aggregate Attributes"))
+    made = plan.list_items(node, node.list_of("Aggregate Attributes"))
     # Above a branch that is used again, functions name the ids of the branch that it replaces.
     by_position = list(seen.aggregated.values()) if len(seen.aggregated) == len(functions) else []
     for position, (function, item) in enumerate(zip(functions, made, strict=False)):
@@ -35,22 +34,18 @@ def aggregate(plan: PlanBuilder, node: PhysicalNode, seen: Output) -> Output:
             known = by_position[position]
         value = {"__exprId": known} if known else plan.parts.add_expression(function, scope)
         scope[item.id] = plan.parts.add_attribute(item.id, item.name, value)
-    keys = node.list_of("Keys")
-    params: Document = {}
-    if keys:
-        params["groupingExpressions"] = [
-            plan.parts.add_expression(item.expression or item.text, scope) for item in items(keys)[0]
-        ]
-    for item in items(keys)[0]:
+    keys = plan.list_items(node, node.list_of("Keys"))
+    grouping = [plan.parts.add_expression(item.expression or item.text, scope) for item in keys]
+    for item in keys:
         if item.expression:
             value = plan.parts.add_expression(item.expression, scope)
             scope[item.id] = plan.parts.add_attribute(item.id, item.name, value)
+    params: Document = {"groupingExpressions": grouping} if grouping else {}
     operation = plan.add_operation("Aggregate", [seen], params)
     if "Results" in node.fields:
         columns = plan.compute(results, Output("", [], {}), scope)
     else:
-        count = len(items(keys)[0]) + len(functions)
-        columns = [(0, plan.parts.add_attribute(0, "", None)) for _ in range(count)]
+        columns = [(0, plan.parts.add_attribute(0, "", None)) for _ in (*keys, *functions)]
         plan.problems.append(("no-columns", node.name, "this form of a plan has no results of aggregates"))
     plan.finish(operation, columns)
     return Output(operation, columns, scope | dict(columns))
@@ -83,9 +78,14 @@ def aggregate_in_pandas(plan: PlanBuilder, node: PhysicalNode, below: list[Outpu
         function, _, identifier = text.rpartition("#")
         value = plan.parts.add_expression(function, scope)
         scope[int(identifier)] = plan.parts.add_attribute(int(identifier), function, value)
-    keys = [plan.parts.add_expression(item.expression or item.text, scope) for item in items(parts[0])[0]]
+    keys = [
+        plan.parts.add_expression(item.expression or item.text, scope)
+        for item in plan.list_items(node, parts[0])
+    ]
     operation = plan.add_operation("Aggregate", below, {"groupingExpressions": keys})
-    columns = plan.compute(items(_REPEATED_ID.sub(r"\1", parts[2]))[0], Output("", [], {}), scope)
+    columns = plan.compute(
+        plan.list_items(node, _REPEATED_ID.sub(r"\1", parts[2])), Output("", [], {}), scope
+    )
     plan.finish(operation, columns)
     return plan.output(operation, columns, seen)
 

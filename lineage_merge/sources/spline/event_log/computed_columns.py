@@ -2,7 +2,7 @@
 
 import re
 
-from lineage_merge.sources.spline.columns.plan_text import items, lists, split_top
+from lineage_merge.sources.spline.columns.plan_text import lists, split_top
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.event_log.document_parts import GROUPING_ID
 from lineage_merge.sources.spline.event_log.formatted_plan import PhysicalNode
@@ -17,7 +17,7 @@ def compute_windows(plan: PlanBuilder, node: PhysicalNode, below: list[Output]) 
     seen = below[0]
     operation = plan.add_operation("Window", below)
     inside = next(iter(lists(node.fields.get("Arguments", ""))), "")
-    columns = [*seen.columns, *plan.compute(items(inside)[0], seen, seen.scope)]
+    columns = [*seen.columns, *plan.compute(plan.list_items(node, inside), seen, seen.scope)]
     plan.finish(operation, columns)
     return plan.output(operation, columns, seen)
 
@@ -31,8 +31,8 @@ def generate_rows(plan: PlanBuilder, node: PhysicalNode, below: list[Output]) ->
         return plan.read_unknown(node, below)
     known = dict(seen.columns)
     # A logical plan lists the columns that are not kept, by position.
-    kept = [item.id for item in items(parts[-2])[0]] if len(parts) > 1 else list(known)
-    made, _ = items(parts[-1])
+    kept = [item.id for item in plan.list_items(node, parts[-2])] if len(parts) > 1 else list(known)
+    made = plan.list_items(node, parts[-1])
     stack = _STACK.match(generator)
     values = split_top(stack["values"]) if stack else []
     is_stack = bool(stack and made and len(values) == int(stack["rows"]) * len(made))
@@ -61,7 +61,7 @@ def expand_rows(plan: PlanBuilder, node: PhysicalNode, below: list[Output]) -> O
     columns: list[Column] = []
     new: list[Column] = []
     known = dict(seen.columns)
-    for position, item in enumerate(items(parts[1])[0]):
+    for position, item in enumerate(plan.list_items(node, parts[1])):
         texts = [row[position] for row in rows if position < len(row)]
         if item.name == GROUPING_ID:
             grouped = plan.parts.grouped[item.id] = [attribute for _, attribute in new]
@@ -88,7 +88,7 @@ def evaluate_functions(plan: PlanBuilder, node: PhysicalNode, below: list[Output
         return plan.read_unknown(node, below)
     operation = plan.add_operation(node.name, below)
     new: list[Column] = []
-    for text, item in zip(split_top(parts[0]), items(parts[1])[0], strict=False):
+    for text, item in zip(split_top(parts[0]), plan.list_items(node, parts[1]), strict=False):
         value = plan.parts.add_expression(text.rpartition("#")[0], seen.scope)
         new.append((item.id, plan.parts.add_attribute(item.id, item.name, value)))
     columns = [*seen.columns, *new]

@@ -23,8 +23,14 @@ _JOB_OF_EXECUTION = re.compile(rb'"spark\.sql\.execution\.id":"(\d+)"')
 # The last stage of a job that saves an RDD: by Hadoop's formats, or by a writer of Glue's.
 _SAVING = re.compile(rb'"Stage Name":"(?:runJob|save\w*) at (?:SparkHadoopWriter|\w+Writer)\.scala')
 _BATCH = re.compile(r"^runId = (?P<run>\S+)\nbatch = (?P<batch>\d+)", re.MULTILINE)
-_ERROR = re.compile(r"^(?:[\w$]+\.)+(?P<name>[\w$]+)(?::|\s|$)")
-_ERROR_CLASS = re.compile(r"^\[(?P<name>[A-Z][A-Z0-9_.]+)\]")
+# The class of an exception: of a cause, of the task that failed, at the beginning; then Python's in a trace.
+_EXCEPTIONS = (
+    re.compile(r"^Caused by: (?:[\w$]+\.)+(?P<name>[\w$]+)", re.MULTILINE),
+    re.compile(r"most recent failure: Lost task [^\n]*?: (?:[\w$]+\.)+(?P<name>[\w$]+)(?=:|\s)"),
+    re.compile(r"\A(?:[\w$]+\.)+(?P<name>[\w$]+)(?=:|\s|$)"),
+    re.compile(r"\A\[(?P<name>[A-Z][A-Z0-9_.]+)\]"),
+)
+_OF_PYTHON = re.compile(r"^(?P<name>[A-Za-z_][\w.]*(?:Error|Exception))(?=:|$)", re.MULTILINE)
 _METRICS = {
     "number of output rows": "numOutputRows",
     "number of written files": "numFiles",
@@ -198,16 +204,21 @@ def _update(execution: Execution, kind: str, event: Mapping[str, Any]) -> None:
         execution.ended = int(event.get("time") or 0)
         execution.is_outcome_known = "errorMessage" in event
         if message := event.get("errorMessage"):
-            # Without the message, which may contain rows.
-            text = str(message).strip()
-            matched = _ERROR.match(text) or _ERROR_CLASS.match(text)
-            execution.error = matched["name"] if matched else "failed"
+            execution.error = _read_exception(str(message).strip())
     elif kind == "SQLAdaptiveExecutionUpdate":
         _read_info(execution, event.get("sparkPlanInfo"))
     elif kind == "DriverAccumUpdates":
         for update in event.get("accumUpdates") or ():
             if isinstance(update, list) and len(update) == 2 and update[0] in execution.metrics:
                 execution.counts[execution.metrics[update[0]]] = int(update[1])
+
+
+def _read_exception(message: str) -> str:
+    """Return the class of an exception, without its message, which may contain rows."""
+    found = next((last for each in _EXCEPTIONS for last in [*each.finditer(message)][-1:]), None)
+    if found is not None and found["name"] == "PythonException":
+        found = next(iter([*_OF_PYTHON.finditer(message)][-1:]), found)
+    return found["name"] if found else "failed"
 
 
 def _read_info(execution: Execution, info: object) -> None:

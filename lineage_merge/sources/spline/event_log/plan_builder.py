@@ -67,10 +67,20 @@ class PlanBuilder:
     def list_columns(self, node: PhysicalNode, key: str) -> list[TextItem]:
         """Return the columns of a list; literals in it may look like separators and columns."""
         text = node.list_of(key)
-        listed, _ = items(text)
         expected = self.expected.get(id(node))
-        if expected is not None and [item.id for item in listed] != [item.id for item in expected]:
-            return split_by_names(text, expected) or [TextItem(i.id, i.name, "", i.text) for i in expected]
+        if expected is None:
+            return self.list_items(node, text)
+        listed, _ = items(text)
+        if [item.id for item in listed] == [item.id for item in expected]:
+            return listed
+        return split_by_names(text, expected) or [TextItem(i.id, i.name, "", i.text) for i in expected]
+
+    def list_items(self, node: PhysicalNode, text: str) -> list[TextItem]:
+        """Return the entries of a list; report those that Spark left out of the text."""
+        listed, more = items(text)
+        if more:
+            what = f"Spark left out {more} of its columns (spark.sql.debug.maxToStringFields)"
+            self.problems.append(("no-columns", node.name, what))
         return listed
 
     def compute(self, listed: Sequence[TextItem], seen: Output, scope: Mapping[int, str]) -> list[Column]:

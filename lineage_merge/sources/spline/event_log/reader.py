@@ -13,9 +13,9 @@ from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.spline.agent.plans import header
 from lineage_merge.sources.spline.agent.reader import AgentEvent, AgentPlan, make_input
 from lineage_merge.sources.spline.document_rows import Context
-from lineage_merge.sources.spline.event_log.log_files import EventLogFiles, find_logs, read_lines
+from lineage_merge.sources.spline.event_log.log_files import EventLogFiles, find_logs
+from lineage_merge.sources.spline.event_log.read_logs import read_log
 from lineage_merge.sources.spline.event_log.settings import LINES, EventLog
-from lineage_merge.sources.spline.event_log.writes import read_writes
 from lineage_merge.sources.spline.plan_selection import read_records
 
 
@@ -28,15 +28,17 @@ def read_event_logs(engine: Engine, config: Config, resolver: Resolver) -> Rows[
     logs = find_logs(settings.logs)
     parts = [part for log in logs for part in log.parts]
     numbered = [(number << 32, log) for number, log in enumerate(logs)]
-    messages = engine.rows(numbered, line_files.tasks(engine, parts)).flat_map(_read_log)
+    messages = engine.rows(numbered, line_files.tasks(engine, parts)).flat_map(
+        partial(_read_log, settings.cache)
+    )
     named = ("Spark event logs", "logs", LINES)
     return read_records(make_input(engine, context, messages, parts, named=named))
 
 
-def _read_log(numbered: tuple[int, EventLogFiles]) -> Iterator[AgentPlan | AgentEvent | Problem]:
+def _read_log(cache: str, numbered: tuple[int, EventLogFiles]) -> Iterator[AgentPlan | AgentEvent | Problem]:
     """Yield the plans and events of a log, whose position is given."""
     start, log = numbered
-    for number, write in enumerate(read_writes(log.location, read_lines(log))):
+    for number, write in enumerate(read_log(log, cache)):
         if isinstance(write, Problem):
             yield write
             continue

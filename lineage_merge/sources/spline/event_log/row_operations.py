@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from lineage_merge.sources.spline.columns.plan_text import column_references, items, lists, split_top
+from lineage_merge.sources.spline.columns.plan_text import column_references, lists, split_top
 from lineage_merge.sources.spline.documents import Document
 from lineage_merge.sources.spline.event_log.document_parts import split_conjuncts
 from lineage_merge.sources.spline.event_log.formatted_plan import PhysicalNode
@@ -18,7 +18,7 @@ def reuse_branch(plan: PlanBuilder, node: PhysicalNode, _: list[Output]) -> Outp
     """Return another branch under other ids, by position."""
     number = re.search(r"operator id: (\d+)", node.title)
     original = plan.by_number.get(int(number[1])) if number else None
-    listed, _more = items(node.list_of("Output"))
+    listed = plan.list_items(node, node.list_of("Output"))
     if original is None:
         return plan.read_unknown(node, [])
     pairs = zip(listed, original.columns, strict=False)
@@ -106,10 +106,7 @@ def take_first(plan: PlanBuilder, node: PhysicalNode, below: list[Output]) -> Ou
     if len(parts) != 2:
         return plan.read_unknown(node, below)
     sorted_rows = _sort_by(plan, parts[0], below, seen.columns)
-    listed, more = items(parts[1])
-    columns = plan.compute(listed, seen, seen.scope)
-    if more:
-        _note_cut(plan, node, more)
+    columns = plan.compute(plan.list_items(node, parts[1]), seen, seen.scope)
     operation = plan.add_operation("Project", [sorted_rows])
     plan.finish(operation, columns)
     return plan.output(operation, columns, seen)
@@ -131,7 +128,7 @@ def unite(plan: PlanBuilder, node: PhysicalNode, below: list[Output]) -> Output:
 def read_cached(plan: PlanBuilder, node: PhysicalNode, below: list[Output]) -> Output:
     """Return a cached plan, perhaps under other ids, by position or as the columns that are read."""
     seen = below[0]
-    listed, _ = items(node.list_of("Output"))
+    listed = plan.list_items(node, node.list_of("Output"))
     if not listed:
         return seen
     by_name = {plan.parts.attributes[attribute]["name"]: attribute for _, attribute in seen.columns}
@@ -142,10 +139,5 @@ def read_cached(plan: PlanBuilder, node: PhysicalNode, below: list[Output]) -> O
 def select_written(plan: PlanBuilder, node: PhysicalNode, below: list[Output]) -> Output:
     """Return the written columns: those that the operation below does not show are unknown."""
     known = dict(below[0].columns)
-    columns = [plan.find(known, item) for item in items(node.list_of("Input"))[0]]
+    columns = [plan.find(known, item) for item in plan.list_items(node, node.list_of("Input"))]
     return plan.select(node.name, below[0], columns) if columns else below[0]
-
-
-def _note_cut(plan: PlanBuilder, node: PhysicalNode, more: int) -> None:
-    what = f"Spark left out {more} of its columns (spark.sql.debug.maxToStringFields)"
-    plan.problems.append(("no-columns", node.name, what))

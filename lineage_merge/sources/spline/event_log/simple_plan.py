@@ -52,7 +52,7 @@ def complete_plan(plan: FormattedPlan | None, info: Mapping[str, Any]) -> Format
             break
         if other.fields and other.number != last:
             node.fields, node.name, node.title = other.fields, other.name, other.title
-    return FormattedPlan(whole.root, plan.subqueries | whole.subqueries, is_cut=True)
+    return FormattedPlan(whole.root, plan.subqueries | whole.subqueries)
 
 
 def _read_lines(text: str) -> Iterator[re.Match[str]]:

@@ -1,12 +1,19 @@
 """The writes of a log: which executions write, and which others have the rows of a write. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import Problem
+from lineage_merge.sources.spline.event_log.commands import (
+    find_created_table,
+    find_write,
+    is_query,
+    query_rows,
+)
 from lineage_merge.sources.spline.event_log.executions import Execution, Log, Progress, read_events
 from lineage_merge.sources.spline.event_log.formatted_plan import (
     FormattedPlan,
@@ -24,20 +31,13 @@ from lineage_merge.sources.spline.event_log.operations import PlanOperations
 from lineage_merge.sources.spline.event_log.scans import prepare_scans, reads_delta_log
 from lineage_merge.sources.spline.event_log.simple_plan import complete_plan, parse_simple_plan
 from lineage_merge.sources.spline.event_log.streams import read_folders, read_sink
-from lineage_merge.sources.spline.event_log.targets import (
-    Created,
-    Unread,
-    Write,
-    find_created_table,
-    find_write,
-    is_query,
-    query_rows,
-)
+from lineage_merge.sources.spline.event_log.targets import Created, Unread, Write
 
 _WRITING = re.compile(
     r"\b(?:InsertInto|SaveInto|Create\w*AsSelect|AppendData|Overwrite|ReplaceData|WriteDelta)"
 )
 _ID = re.compile(r"#(\d+)")
+_KNOWN = re.compile(r"^(?:3\.[1-5]|4\.[01])\.")
 # The inner executions of these versions do not name their outer one.
 _IS_WITHOUT_ROOT = re.compile(r"^(?:2\.|3\.[0-3]\.)")
 
@@ -93,13 +93,15 @@ class _Held(NamedTuple):
 class _Reader:
     """Reads the executions of a log as they end, the inner ones before their outer one.
 
-    `_held`: the writes of the last batch of each stream; `_reported`: what was reported of streams.
+    `_held`: the writes of the last batch of each stream; `_streamed`: the newest write of each stream and
+    target, with the counts of all of its batches; `_reported`: what was reported of streams.
     """
 
     _location: str
     _log: Log
     _outer: dict[int, _Outer] = field(default_factory=dict)
     _held: dict[str, list[_Held]] = field(default_factory=dict)
+    _streamed: dict[tuple[str, str], _Held] = field(default_factory=dict)
     _reported: set[tuple[str, str]] = field(default_factory=set)
 
     def read(self, execution: Execution) -> Iterator[LoggedWrite | Problem]:
@@ -115,11 +117,13 @@ class _Reader:
         outer = self._outer_of(execution)
         created = outer.created if outer else None
         write = find_write(plan.root, self._log.application.properties, created, self._log.databases)
+        # An execution inside of a write with its rows is a part of it.
+        whole = outer.write if outer and outer.write and outer.write.rows else None
         if isinstance(write, Unread):
-            yield from self._report(execution, write)
+            if whole is None:
+                yield from self._report(execution, write)
         elif write is not None and write.rows is not None:
-            is_repeated = outer is not None and outer.write is not None and outer.write.uri == write.uri
-            if not (is_repeated and outer and outer.write and outer.write.rows):
+            if whole is None or whole.uri != write.uri:
                 batch = outer.batch if outer else None
                 rows = WrittenRows(LoggedPlan(plan, execution), write.rows, batch)
                 yield from self._add(execution, write, rows, created)
@@ -134,7 +138,7 @@ class _Reader:
             self._offer(execution, plan)
 
     def end_batch(self, progress: Progress) -> Iterator[LoggedWrite | Problem]:
-        """Yield the writes of a batch, whose folders and sink are known now."""
+        """Keep the writes of a batch, whose folders and sink are known now; yield those that failed."""
         properties = self._log.application.properties
         folders = read_folders(progress.sources)
         for execution, found, rows, created in self._held.pop(progress.stream, ()):
@@ -143,12 +147,25 @@ class _Reader:
                 yield from self._report(execution, write)
             elif write is not None:
                 rows.folders = folders
-                yield make_messages(self._log.application, execution, write, rows, created)
+                if execution.error:
+                    yield make_messages(self._log.application, execution, write, rows, created)
+                    continue
+                before = self._streamed.get((progress.stream, write.uri))
+                if before is not None:
+                    execution.counts = dict(Counter(execution.counts) + Counter(before.execution.counts))
+                self._streamed[progress.stream, write.uri] = _Held(execution, write, rows, created)
 
     def end(self) -> Iterator[LoggedWrite | Problem]:
-        """Yield the writes of batches about which the log says no more."""
+        """Yield the writes of streams, which have many like batches, as one; report an unknown version."""
         for stream in [*self._held]:
             yield from self.end_batch(Progress(stream))
+        for execution, write, rows, created in self._streamed.values():
+            if write is not None:
+                yield make_messages(self._log.application, execution, write, rows, created)
+        version = self._log.application.version
+        if version and not _KNOWN.match(version):
+            what = f"Spark {version} is not known: its log is read as that of 4.1"
+            yield Problem("notice", self._location, "Spark Version", what)
 
     def _place(self, execution: Execution) -> str:
         return f"{self._location}, execution {execution.id}"
@@ -170,11 +187,22 @@ class _Reader:
             yield make_messages(self._log.application, execution, write, rows, created)
 
     def _outer_of(self, execution: Execution) -> _Outer | None:
-        if execution.root != execution.id:
-            return self._read_outer(execution.root)
-        others = [other for other in self._log.executions.values() if other.id != execution.id]
-        around = [other.id for other in others if execution.stream and other.stream == execution.stream]
-        return self._read_outer(around[0]) if around else None
+        """Return the innermost open execution around one that says something of its rows or its target."""
+        is_inner = execution.root != execution.id
+        around = (
+            other.id
+            for other in self._log.executions.values()
+            if other.id != execution.id
+            and (
+                other.root == execution.root
+                if is_inner
+                else execution.stream and other.stream == execution.stream
+            )
+        )
+        outers = (self._read_outer(identifier) for identifier in sorted(around, reverse=True))
+        return next(
+            (outer for outer in outers if outer and (outer.created or outer.write or outer.batch)), None
+        )
 
     def _read_outer(self, identifier: int) -> _Outer | None:
         if identifier in self._outer:
