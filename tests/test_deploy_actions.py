@@ -194,19 +194,22 @@ def test_the_archive_and_its_reader_may_do_what_they_call(clusters: Clusters, ca
     assert refused("redshift_reader", [*unloaded]) != []
 
 
-def test_the_reader_of_event_logs_may_list_and_read_them_and_nothing_else(calls: list[Need]) -> None:
-    location = "s3://lineage/spark-events"
+def test_the_reader_of_event_logs_may_read_them_and_keep_what_it_read(calls: list[Need], s3: S3) -> None:
+    s3.client.create_bucket(Bucket="logs")
+    location, cache = "s3://logs/spark-events", "s3://lineage/spark-events-read"
     log = event_log_recipe.FOLDER / "shop.jsonl"
     storage.write_file(f"{location}/local-1", log)
     storage.write_file(f"{location}/eventlog_v2_local-2/events_1_local-2", log)
     calls.clear()
-    config = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "event_log": {"logs": location}})
-    assert EVENT_LOG.read(LocalEngine(), config, dataset_resolver.from_config(config)).count()
+    section = {"logs": location, "cache": cache}
+    config = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "event_log": section})
+    for _ in range(2):
+        assert EVENT_LOG.read(LocalEngine(), config, dataset_resolver.from_config(config)).count()
 
-    assert {need.action for need in calls} == {"s3:GetObject", "s3:ListBucket"}
+    assert {need.action for need in calls} == {"s3:GetObject", "s3:ListBucket", "s3:PutObject"}
     assert refused("event_log_reader", calls) == []
     others = [
-        Need("s3:PutObject", "arn:aws:s3:::lineage/spark-events/local-1", {}),
+        Need("s3:PutObject", "arn:aws:s3:::logs/spark-events/local-1", {}),
         Need("s3:GetObject", "arn:aws:s3:::lineage/other/file", {}),
     ]
     assert len(refused("event_log_reader", others)) == len(others)
@@ -239,7 +242,7 @@ def test_the_job_may_mark_folders_as_glue_5_0_does() -> None:
         ("mwaa_execution", {"kms:Decrypt", "kms:GenerateDataKey"}),
         ("publisher", {"kms:Decrypt", "kms:GenerateDataKey"}),
         ("neptune_loader", {"kms:Decrypt"}),
-        ("event_log_reader", {"kms:Decrypt"}),
+        ("event_log_reader", {"kms:Decrypt", "kms:GenerateDataKey"}),
         ("redshift_archive", {"kms:Decrypt", "kms:GenerateDataKey"}),
         ("redshift_reader", {"kms:Decrypt"}),
         ("redshift_unload", {"kms:Decrypt", "kms:GenerateDataKey"}),

@@ -53,6 +53,7 @@ class _Holding:
     cut: Counter[str] = field(default_factory=Counter)
     ahead: list[int] = field(default_factory=list)
     problem: Problem | None = None
+    notices: set[str] = field(default_factory=set)
 
     def add_problems(self, messages: Iterable[str]) -> bool:
         """Count the settings that a plan needs; return whether it needs one."""
@@ -92,7 +93,9 @@ def _describe(location: str, logs: int, number: int, holding: _Holding) -> str:
     read = "" if number == logs else f", of the last {number}"
     applications = f"{len(holding.applications)} applications"
     versions = f" of Spark {', '.join(sorted(holding.versions))}" if holding.versions else ""
-    return f"{redact(location)}: {logs} logs{read}: {applications}{versions}, {holding.plans} plans of writes"
+    notices = "".join(f" ({notice})" for notice in sorted(holding.notices))
+    held = f"{applications}{versions}{notices}, {holding.plans} plans of writes"
+    return f"{redact(location)}: {logs} logs{read}: {held}"
 
 
 def _read_last(logs: list[EventLogFiles]) -> tuple[_Holding, int]:
@@ -122,6 +125,9 @@ def _read(log: EventLogFiles, holding: _Holding, left: int) -> int:
 
     for write in read_writes(log.location, limited()):
         if isinstance(write, Problem):
+            if write.kind == "notice":
+                holding.notices.add(write.message)
+                continue
             if holding.add_problems([write.message]):
                 holding.plans += 1
                 holding.incomplete += 1

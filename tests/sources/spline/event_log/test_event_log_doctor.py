@@ -62,6 +62,18 @@ def test_logs_are_described_by_applications_versions_and_plans(tmp_path: Path, s
     assert "1 logs: 1 applications of Spark 3.5.9" in bucket.message
 
 
+def test_a_version_that_is_not_known_is_said(tmp_path: Path) -> None:
+    write_log(tmp_path / "local-1", change_application("9.0.0", "local-1"))
+
+    (found,) = examined(tmp_path)
+
+    assert found.state == "ok"
+    assert (
+        "1 applications of Spark 9.0.0 (Spark 9.0.0 is not known: its log is read as that of "
+        in found.message
+    )
+
+
 def test_of_many_logs_the_last_ones_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         write_log(tmp_path / f"local-{number}", change_application(f"3.5.{number}", f"local-{number}"))
