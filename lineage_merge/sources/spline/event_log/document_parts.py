@@ -8,11 +8,19 @@ from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.sources.spline.columns.argument_roles import TEXT_EXPRESSION
 from lineage_merge.sources.spline.columns.plan_text import TextItem, column_references, readable, split_top
 from lineage_merge.sources.spline.documents import Document
-from lineage_merge.sources.spline.event_log.expression_text import read_structure, strip_brackets
+from lineage_merge.sources.spline.event_log.expression_text import (
+    is_struct,
+    read_structure,
+    strip_brackets,
+    write_windows,
+)
 
 GROUPING_ID = "spark_grouping_id"
 # Spark converts `grouping(column)` to a bit of the grouping id.
 _GROUPING = re.compile(rf"shiftright\({GROUPING_ID}#(?P<id>\d+)L?, (?P<bit>\d+)\)")
+
+# Ids of columns are smaller.
+_FIRST_FIELD = 1 << 50
 
 Reference = dict[str, str]
 
@@ -32,6 +40,9 @@ class DocumentParts:
         self.types: dict[str, str] = {}
         self.subqueries: dict[int, str] = {}
         self.grouped: dict[int, list[str]] = {}
+        # Of subqueries that Spark merged into one: the names of fields in texts, by ids of their own.
+        self._merged_fields: dict[int, str] = {}
+        self._merged_names: dict[str, int] = {}
 
     def add_attribute(self, identifier: int, name: str, value: Mapping[str, str] | None) -> str:
         """Add an attribute; `value`: the expression or attribute that it is (None: unknown)."""
@@ -98,11 +109,31 @@ class DocumentParts:
             grouped, bit = self.grouped.get(int(matched["id"]), []), int(matched["bit"])
             if bit < len(grouped):
                 steps.append((grouped[len(grouped) - 1 - bit], Transformation.CONDITIONAL, ()))
-        for column in column_references(_GROUPING.sub("0", text)):
+        for column in column_references(_GROUPING.sub("0", self._mark_fields(text))):
             attribute = scope.get(column.id) or self.subqueries.get(column.id)
             if attribute is not None:
-                steps.append((attribute, column.step, column.path))
-        return self._add_steps(readable(text if shown is None else shown), steps)
+                field = self._merged_fields.get(column.id)
+                steps.append((attribute, column.step, column.path if field is None else (field,)))
+        return self._add_steps(readable(write_windows(text) if shown is None else shown), steps)
+
+    def add_subquery(self, identifier: int, attribute: str) -> None:
+        """Add the attribute that the value of a subquery is; several may be one structure."""
+        self.subqueries[identifier] = attribute
+        functions = {function["id"]: function for function in self.functions}
+        constants = {constant["id"]: constant["value"] for constant in self.constants}
+        for child in self.attributes[attribute].get("childRefs", ()):
+            function = functions.get(child.get("__exprId"), {})
+            for name in function.get("childRefs", ())[0::2] if is_struct(function) else ():
+                field = constants[name["__exprId"]]
+                number = _FIRST_FIELD + len(self._merged_fields)
+                self._merged_fields[number], self.subqueries[number] = field, attribute
+                self._merged_names[f"subquery#{identifier}.{field}"] = number
+
+    def _mark_fields(self, text: str) -> str:
+        """Return an expression with fields of merged subqueries as columns: their names are expressions."""
+        for name in sorted(self._merged_names, key=len, reverse=True):
+            text = text.replace(name, f"#{self._merged_names[name]}")
+        return text
 
     def _add_steps(self, text: str, steps: Sequence[tuple[str, Transformation, Sequence[str]]]) -> Reference:
         params: Document = {"text": text}

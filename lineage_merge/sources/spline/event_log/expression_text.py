@@ -5,13 +5,17 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from lineage_merge.sources.spline.columns.plan_text import split_top
+from lineage_merge.sources.spline.documents import Document
 
+_STRUCT = "CreateNamedStruct"
 _BUILDING: Mapping[str, str] = {
-    "named_struct": "CreateNamedStruct",
-    "struct": "CreateNamedStruct",
+    "named_struct": _STRUCT,
+    "struct": _STRUCT,
     "array": "CreateArray",
 }
 _CALL = re.compile(rf"(?P<name>{'|'.join(_BUILDING)})\(")
+_WINDOW = " windowspecdefinition("
+_ORDER = re.compile(r"(?: ASC)?( DESC)? NULLS (?:FIRST|LAST)$")
 # A structure that stays null: if (isnull(s#1)) null else named_struct(...)
 _KEEPS_NULL = re.compile(r"if \((?:\()?isnull\([^()]*#\d+[^()]*\)\)?\) null else (?=named_struct\()")
 
@@ -41,6 +45,27 @@ def read_structure(text: str) -> Structure | None:
     else:
         parts = tuple(zip(values[0::2], values[1::2], strict=True))
     return Structure(call["name"], class_name, parts) if parts else None
+
+
+def write_windows(text: str) -> str:
+    """Return an expression with its windows as in SQL: `rank() OVER (PARTITION BY a#1 ORDER BY b#2)`."""
+    while (start := text.find(_WINDOW)) >= 0:
+        end = closing_bracket(text, start + len(_WINDOW) - 1)
+        if end < 0:
+            break
+        parts = split_top(text[start + len(_WINDOW) : end])
+        columns = [part for part in parts if not part.startswith("specifiedwindowframe(")]
+        order = [_ORDER.sub(r"\1", part) for part in columns if _ORDER.search(part)]
+        partition = [part for part in columns if not _ORDER.search(part)]
+        clauses = (("PARTITION BY", partition), ("ORDER BY", order))
+        over = " ".join(f"{clause} {', '.join(by)}" for clause, by in clauses if by)
+        text = f"{text[:start]} OVER ({over}){text[end + 1 :]}"
+    return text
+
+
+def is_struct(function: Document) -> bool:
+    """Return whether a function's document is a structure of named fields."""
+    return (function.get("extra") or {}).get("simpleClassName") == _STRUCT
 
 
 def closing_bracket(text: str, start: int) -> int:

@@ -75,7 +75,7 @@ class PlanOperations(PlanBuilder):
         for identifier, tree in plan.subqueries.items():
             output = self._read_tree(tree)
             if output.columns:
-                self.parts.subqueries[identifier] = output.columns[0][1]
+                self.parts.add_subquery(identifier, output.columns[0][1])
 
     def _read_tree(self, root: PhysicalNode) -> Output:
         order: list[PhysicalNode] = []

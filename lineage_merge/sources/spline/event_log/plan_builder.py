@@ -6,7 +6,7 @@ operation.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lineage_merge.sources.spline.columns.plan_text import TextItem, items
@@ -68,16 +68,22 @@ class PlanBuilder:
         """Return the columns of a list; literals in it may look like separators and columns."""
         text = node.list_of(key)
         expected = self.expected.get(id(node))
-        if expected is None:
+        listed, more = items(text)
+        if expected is None or more:
             return self.list_items(node, text)
-        listed, _ = items(text)
         if [item.id for item in listed] == [item.id for item in expected]:
             return listed
         return split_by_names(text, expected) or [TextItem(i.id, i.name, "", i.text) for i in expected]
 
-    def list_items(self, node: PhysicalNode, text: str) -> list[TextItem]:
-        """Return the entries of a list; report those that Spark left out of the text."""
+    def list_items(self, node: PhysicalNode, text: str, known: Collection[int] = ()) -> list[TextItem]:
+        """Return the entries of a list; report those that Spark left out of the text.
+
+        `known`: ids of columns that the operation may only pass on, which the one above lists.
+        """
         listed, more = items(text)
+        rest = self.expected.get(id(node), [])[len(listed) :]
+        if more and len(rest) == more and all(item.id in known for item in rest):
+            return [*listed, *(TextItem(item.id, item.name, "", item.text) for item in rest)]
         if more:
             what = f"Spark left out {more} of its columns (spark.sql.debug.maxToStringFields)"
             self.problems.append(("no-columns", node.name, what))

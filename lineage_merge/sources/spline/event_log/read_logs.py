@@ -17,7 +17,7 @@ def read_log(log: EventLogFiles, cache: str) -> Iterator[LoggedWrite | Problem]:
     """Yield the writes of a log; `cache`: the folder that keeps them, "" for none."""
     is_kept = bool(cache) and not any(part.location.endswith(UNFINISHED) for part in log.parts)
     place = f"{cache.rstrip('/')}/{_name(log)}" if is_kept else ""
-    known = storage.read_texts([place])[0] if place else None
+    known = _read_kept(place) if place else None
     if known is not None:
         yield from _parse(known)
         return
@@ -31,6 +31,13 @@ def read_log(log: EventLogFiles, cache: str) -> Iterator[LoggedWrite | Problem]:
         storage.create_file(place, "".join(_lines(whole)))
     except SourceError as error:
         yield Problem("notice", log.location, "cache", f"what was read is not kept: {error}")
+
+
+def _read_kept(place: str) -> str | None:
+    try:
+        return storage.read_texts([place])[0]
+    except SourceError:  # S3 does not say that an object is missing without the permission to list
+        return None
 
 
 def _name(log: EventLogFiles) -> str:

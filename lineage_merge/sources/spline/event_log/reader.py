@@ -18,6 +18,9 @@ from lineage_merge.sources.spline.event_log.read_logs import read_log
 from lineage_merge.sources.spline.event_log.settings import LINES, EventLog
 from lineage_merge.sources.spline.plan_selection import read_records
 
+_SHARE = 16
+_MOST_TASKS = 10_000
+
 
 def read_event_logs(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
     """Read everything about the selected applications, as records."""
@@ -27,8 +30,10 @@ def read_event_logs(engine: Engine, config: Config, resolver: Resolver) -> Rows[
     context = Context(settings.as_agent(), resolver, config.merge.collapse_run_local)
     logs = find_logs(settings.logs)
     parts = [part for log in logs for part in log.parts]
+    # Nearly all of a log is about tasks and stages.
+    engine.reserve(line_files.estimate_unpacked_bytes(parts) // _SHARE)
     numbered = [(number << 32, log) for number, log in enumerate(logs)]
-    messages = engine.rows(numbered, line_files.tasks(engine, parts)).flat_map(
+    messages = engine.rows(numbered, max(engine.parallelism, min(len(logs), _MOST_TASKS))).flat_map(
         partial(_read_log, settings.cache)
     )
     named = ("Spark event logs", "logs", LINES)

@@ -106,7 +106,7 @@ def take_first(plan: PlanBuilder, node: PhysicalNode, below: list[Output]) -> Ou
     if len(parts) != 2:
         return plan.read_unknown(node, below)
     sorted_rows = _sort_by(plan, parts[0], below, seen.columns)
-    columns = plan.compute(plan.list_items(node, parts[1]), seen, seen.scope)
+    columns = plan.compute(plan.list_items(node, parts[1], seen.scope), seen, seen.scope)
     operation = plan.add_operation("Project", [sorted_rows])
     plan.finish(operation, columns)
     return plan.output(operation, columns, seen)

@@ -518,3 +518,96 @@ def test_init_recognizes_logs(tmp_path: Path) -> None:
 
     assert discovery.has_documents(StoredFile(str(file), file.stat().st_size))
     assert not discovery.has_documents(StoredFile(str(tmp_path / "other.log"), 7))
+
+
+TOP = """== Physical Plan ==
+Execute InsertIntoHadoopFsRelationCommand (4)
++- WriteFiles (3)
+   +- TakeOrderedAndProject (2)
+      +- Scan csv  (1)
+
+
+(1) Scan csv
+Output [3]: [a#1, b#2, c#3]
+Location: InMemoryFileIndex [file:/data/in/s]
+
+(2) TakeOrderedAndProject
+Input [3]: [a#1, b#2, c#3]
+Arguments: 9, [c#3 ASC NULLS FIRST], [(a#1 + 1) AS x#4, ... 2 more fields]
+
+(3) WriteFiles
+Input [3]: [x#4, {rest}]
+
+(4) Execute InsertIntoHadoopFsRelationCommand
+Arguments: file:/data/out/t, false, Parquet, [path=/data/out/t], Append, [x, b, c]
+"""
+
+
+def test_a_list_that_spark_cut_is_completed_by_the_columns_that_the_operation_above_gets() -> None:
+    write = written(iter(enumerate_lines(start(TOP.format(rest="b#2, c#3")))))["t"]
+
+    assert flows(columns_of(write)) == {"s.a -> x TRANSFORMATION", "s.b -> b IDENTITY", "s.c -> c IDENTITY"}
+    assert write.plan["extraInfo"]["problems"] == []
+
+
+def test_of_a_list_that_spark_cut_columns_that_it_may_have_computed_are_unknown() -> None:
+    write = written(iter(enumerate_lines(start(TOP.format(rest="y#5, c#3")))))["t"]
+
+    assert "s.a -> x TRANSFORMATION" in flows(columns_of(write))
+    assert not any(" -> b" in flow for flow in flows(columns_of(write)))
+    assert [kind for kind, _, _ in write.plan["extraInfo"]["problems"]] == ["no-columns"]
+
+
+MERGED = """== Physical Plan ==
+Execute InsertIntoHadoopFsRelationCommand (3)
++- Project (2)
+   +- Scan csv  (1)
+
+
+(1) Scan csv
+Output [1]: [k#1]
+Location: InMemoryFileIndex [file:/data/in/s]
+
+(2) Project
+Output [1]: [CASE WHEN (k#1 > 1) THEN Subquery subquery#9, [id=#3].avg(v) ELSE Subquery subquery#9, [id=#3].avg(w) END AS x#4]
+Input [1]: [k#1]
+
+(3) Execute InsertIntoHadoopFsRelationCommand
+Input [1]: [x#4]
+Arguments: file:/data/out/t, false, Parquet, [path=/data/out/t], Append, [x]
+
+===== Subqueries =====
+
+Subquery:1 Hosting operator id = 2 Hosting Expression = Subquery subquery#9, [id=#3]
+* Project (6)
++- HashAggregate (5)
+   +- Scan csv  (4)
+
+
+(4) Scan csv
+Output [2]: [v#5, w#6]
+Location: InMemoryFileIndex [file:/data/in/u]
+
+(5) HashAggregate
+Input [2]: [v#5, w#6]
+Keys: []
+Functions [2]: [avg(v#5), avg(w#6)]
+Aggregate Attributes [2]: [avg(v#5)#7, avg(w#6)#8]
+Results [2]: [avg(v#5)#7 AS avg(v)#10, avg(w#6)#8 AS avg(w)#11]
+
+(6) Project
+Output [1]: [named_struct(avg(v), avg(v)#10, avg(w), avg(w)#11) AS mergedValue#12]
+Input [2]: [avg(v)#10, avg(w)#11]
+"""  # noqa: E501
+
+
+def test_subqueries_that_spark_made_one_of_have_their_own_columns() -> None:
+    lineage = columns_of(written(iter(enumerate_lines(start(MERGED))))["t"])
+
+    assert flows(lineage) == {"s.k -> x CONDITIONAL", "u.v -> x AGGREGATION", "u.w -> x AGGREGATION"}
+
+
+def test_a_window_is_written_as_in_sql(writes: dict[str, LoggedWrite]) -> None:
+    assert expressions(columns_of(writes["newest"]))["rank"] == (
+        "row_number() OVER (PARTITION BY customer ORDER BY day DESC)"
+    )
