@@ -6,8 +6,17 @@ from functools import partial
 from typing import NamedTuple, Self
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.elements import Alias, Scalar
+from lineage_merge.merge.dashboard_urls import (
+    DASHBOARD_URL_RULE,
+    find_url,
+    name_exposure,
+    pair_exposures,
+)
+from lineage_merge.model.elements import Alias, Dataset, Scalar
 from lineage_merge.model.records import Record, ResolvedRecord
+
+# Begins the key of exposures of one address; no id begins so.
+_URL = "\x1furl "
 
 
 class ResolvedAlias(NamedTuple):
@@ -59,7 +68,13 @@ class _Candidates:
 
 def find_aliases(records: Rows[Record]) -> Aliases:
     """Find and resolve the aliases among the records. There are few of them: they fit into the driver."""
-    return _resolve(dict(records.flat_map(_key_by_alias).reduce_by_key(_merge).collect()))
+    collected = dict(records.flat_map(_key_by_alias).reduce_by_key(_merge).collect())
+    by_url = {key: collected.pop(key) for key in list(collected) if key.startswith(_URL)}
+    for exposures in by_url.values():
+        for declared, dashboard in pair_exposures(exposures.targets):
+            known = _Candidates(False, {dashboard: {}}, DASHBOARD_URL_RULE, {name_exposure(declared)})
+            collected.setdefault(declared, known)
+    return _resolve(collected)
 
 
 def _resolve(collected: Mapping[str, _Candidates]) -> Aliases:
@@ -104,6 +119,8 @@ def _key_by_alias(record: Record) -> Iterator[tuple[str, _Candidates]]:
     if isinstance(record, Alias):
         targets: dict[str, Mapping[str, Scalar]] = {record.of: dict(record.properties)}
         yield record.ref, _Candidates(record.assumed, targets, record.rule, {record.text})
+    elif isinstance(record, Dataset) and (url := find_url(record)):
+        yield f"{_URL}{url}", _Candidates(False, {record.ref: {}}, "", set())
 
 
 def _merge(one: _Candidates, other: _Candidates) -> _Candidates:

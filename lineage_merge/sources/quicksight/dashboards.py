@@ -89,7 +89,13 @@ def _describe_visual(dashboard: Reference, visual: Visual, position: int) -> Ite
         properties["title"] = visual.title
     yield Column(dashboard, visual.id, Authority.BUILDER, properties)
     for at, named in enumerate(visual.fields.values()):
-        of_field: dict[str, Scalar] = {"name": _name_of(visual, named), "field_id": named.id, "position": at}
+        name = _name_of(visual, named)
+        of_field: dict[str, Scalar] = {
+            "name": name,
+            "qualified_name": f"{visual.title or visual.kind}.{name}",
+            "field_id": named.id,
+            "position": at,
+        }
         if label := visual.labels.get(named.id):
             of_field["title"] = label
         yield Column(dashboard, field_path(visual.id, named.id), Authority.BUILDER, of_field)
