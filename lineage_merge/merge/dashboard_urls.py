@@ -1,10 +1,14 @@
-"""The rule that joins a dbt exposure with the dashboard of its URL. Pure."""
+"""The rule that joins a dbt exposure with the dashboard of its URL."""
 
 import re
 from collections.abc import Collection
+from functools import partial
 
-from lineage_merge.model.elements import DBT_NAMESPACE, Dataset, decode
-from lineage_merge.model.records import Record
+from lineage_merge.infra.engine.rows import Rows
+from lineage_merge.model.elements import DBT_NAMESPACE, Dataset, Feeds, decode
+from lineage_merge.model.graph_walks import reachable
+from lineage_merge.model.records import ElementRecord, Record
+from lineage_merge.naming.jobs import DBT
 
 # Name of the rule on vertices and in reports.
 DASHBOARD_URL_RULE = "dashboard-url"
@@ -35,6 +39,36 @@ def name_exposure(identifier: str) -> str:
     """Return what a vertex says about the exposure that was joined with it."""
     _, namespace, name = map(decode, identifier.split("|"))
     return f"{namespace}|{name} ({DASHBOARD_URL_RULE})"
+
+
+def drop_declared_feeds(records: Rows[ElementRecord], dashboards: Collection[str]) -> Rows[ElementRecord]:
+    """Return the records without what dbt declares of dashboards, as far as their tools know it better.
+
+    A model that an exposure depends on reaches the dashboard through its data sets then, column by column.
+    """
+    own = records.filter(partial(_is_own_feed, frozenset(dashboards))).cache()
+    tools = frozenset(feed.job.job_type for feed in own.collect() if isinstance(feed, Feeds))
+    above: dict[str, set[str]] = {}
+    for feed in records.filter(partial(_is_feed_of, tools)).collect():
+        if isinstance(feed, Feeds):
+            above.setdefault(feed.target, set()).add(feed.source)
+    known = frozenset(
+        (source, dashboard) for dashboard in dashboards for source in reachable([dashboard], above)
+    )
+    return records.filter(partial(_is_not_declared, known))
+
+
+def _is_own_feed(dashboards: Collection[str], record: ElementRecord) -> bool:
+    return isinstance(record, Feeds) and record.target in dashboards and record.job.job_type != DBT
+
+
+def _is_feed_of(job_types: Collection[str], record: ElementRecord) -> bool:
+    return isinstance(record, Feeds) and record.job.job_type in job_types
+
+
+def _is_not_declared(known: Collection[tuple[str, str]], record: ElementRecord) -> bool:
+    is_declared = isinstance(record, Feeds) and record.job.job_type == DBT
+    return not (is_declared and (record.source, record.target) in known)  # type: ignore[union-attr]
 
 
 def _is_declared(identifier: str) -> bool:

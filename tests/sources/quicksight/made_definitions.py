@@ -10,6 +10,7 @@ from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.elements import FeedsColumn, Influences
 from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.read_sources import merge
 from lineage_merge.sources.registry import SOURCES
 from tests.record_reading import records_of
 
@@ -219,3 +220,77 @@ def expressions_to(target: str, records: Sequence[Record]) -> dict[str, str]:
 
 def _short(identifier: str) -> str:
     return identifier.rpartition("|")[2]
+
+
+def manifest(folder: Path, url: str, *models: str) -> Path:
+    """A dbt project with models and an exposure that depends on all of them."""
+    nodes = {
+        f"model.shop.{name}": {
+            "unique_id": f"model.shop.{name}",
+            "resource_type": "model",
+            "package_name": "shop",
+            "name": name,
+            "database": "dev",
+            "schema": "public",
+            "alias": name,
+            "config": {"materialized": "table"},
+            "columns": {},
+            "depends_on": {"nodes": []},
+        }
+        for name in ("sales", *models)
+    }
+    exposure = {
+        "unique_id": "exposure.shop.board",
+        "resource_type": "exposure",
+        "package_name": "shop",
+        "name": "board",
+        "type": "dashboard",
+        "url": url,
+        "maturity": "high",
+        "owner": {"email": "ann@example.com"},
+        "depends_on": {"nodes": list(nodes)},
+    }
+    found = {
+        "metadata": {
+            "dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v12.json",
+            "dbt_version": "1.9.0",
+            "project_name": "shop",
+            "adapter_type": "redshift",
+            "generated_at": "2026-11-01T00:00:00Z",
+        },
+        "nodes": nodes,
+        "sources": {},
+        "exposures": {"exposure.shop.board": exposure},
+    }
+    file = folder / "manifest.json"
+    file.write_text(json.dumps(found))
+    return file
+
+
+def sales_board(folder: Path) -> tuple[list[Document], list[Document]]:
+    """The nodes and edges of a dashboard of a table that dbt builds, whose customers are personal data."""
+    customers = visual(
+        "c1", dimension("customer"), measure("net"), kind="TableVisual", title="Best customers"
+    )
+    customers["TableVisual"]["ChartConfiguration"]["FieldWells"] = {
+        "TableAggregatedFieldWells": {"GroupBy": [dimension("customer")], "Values": [measure("net")]}
+    }
+    board = dashboard(
+        sheet("s1", visual("r1", dimension("region"), measure("net"), title="Sales by region"), customers),
+        calculated={"net": "amount - tax"},
+        FilterGroups=[filters(category_filter("state"), scope=selected("s1", "r1"))],
+    )
+    sales = plain_data_set("sales", "region", "customer", "state", "amount", "tax")
+    definitions = write(folder / "boards", warehouse=WAREHOUSE, sales=sales, board=board)
+    url = "https://eu-west-1.quicksight.aws.amazon.com/sn/dashboards/sales_board"
+    config = CONFIGURATION.parse(
+        {
+            "dag_name": "shop_daily",
+            "environment": "prod",
+            "quicksight": [{"definitions": str(definitions)}],
+            "dbt": [{"manifest": str(manifest(folder, url)), "namespace": REDSHIFT}],
+            "metadata": {"dev.public.sales#customer": {"tags": ["pii"]}},
+        }
+    )
+    elements = merge(config).elements.collect()
+    return [row for row in elements if not row.get("from")], [row for row in elements if row.get("from")]

@@ -1,7 +1,9 @@
 """Definitions through QuickSight's API: pages, assets without permission, and the checks of `doctor`."""
 
+import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -33,6 +35,7 @@ from tests.sources.quicksight.made_definitions import (
 )
 
 BOARD = "dashboard/sales_board"
+DEPLOY = Path(__file__).parents[3] / "deploy" / "iam"
 OWNER = f"{ACCOUNT}:user/default/ann"
 PUBLISHED = datetime(2026, 11, 1, 6, tzinfo=UTC)
 
@@ -59,6 +62,9 @@ class Api:
         match operation:
             case "get_caller_identity":
                 return {"Account": "111122223333"}, ""
+            case "list_analyses":
+                analysis = {"AnalysisId": "draft", "Name": "Draft", "Status": "CREATION_SUCCESSFUL"}
+                return {"AnalysisSummaryList": [analysis, {**analysis, "Status": "DELETED"}]}, ""
             case "list_data_sources":
                 return {"DataSources": [each["DataSource"] for each in self.data_sources.values()]}, ""
             case "list_data_sets":
@@ -75,6 +81,11 @@ class Api:
                 return self.data_sources[identifier], ""
             case "describe_data_set":
                 return self.data_sets[identifier], ""
+            case "describe_analysis_definition":
+                shown = {**next(iter(self.dashboards.values())), "AnalysisId": identifier}
+                return {key: value for key, value in shown.items() if key != "DashboardId"}, ""
+            case "describe_analysis_permissions":
+                return {"AnalysisId": identifier, "Permissions": []}, ""
             case "describe_dashboard_permissions":
                 granted = [{"Principal": OWNER, "Actions": ["quicksight:UpdateDashboard"]}]
                 return {"DashboardId": identifier, "Permissions": granted}, ""
@@ -238,6 +249,15 @@ def test_doctor_names_the_call_that_is_not_allowed(api: Api) -> None:
         "failed",
         "allow quicksight:List* in eu-west-1 (deploy/iam/quicksight_reader.json)",
     )
+
+
+def test_the_policy_allows_each_call_that_is_made(api: Api) -> None:
+    read_account(analyses=True)
+    policy = json.loads((DEPLOY / "quicksight_reader.json").read_text())
+    allowed = {action for statement in policy["Statement"] for action in statement["Action"]}
+    made = {f"quicksight:{''.join(word.title() for word in call.split('_'))}" for call in api.calls}
+
+    assert made - {"quicksight:GetCallerIdentity"} <= allowed
 
 
 def test_a_data_set_has_the_same_name_through_the_api_as_in_files(api: Api) -> None:
