@@ -280,7 +280,7 @@ def sales_board(folder: Path) -> tuple[list[Document], list[Document]]:
         calculated={"net": "amount - tax"},
         FilterGroups=[filters(category_filter("state"), scope=selected("s1", "r1"))],
     )
-    sales = plain_data_set("sales", "region", "customer", "state", "amount", "tax")
+    sales = plain_data_set("sales", "region", "customer", "state", "amount", "tax", "note")
     definitions = write(folder / "boards", warehouse=WAREHOUSE, sales=sales, board=board)
     url = "https://eu-west-1.quicksight.aws.amazon.com/sn/dashboards/sales_board"
     config = CONFIGURATION.parse(
