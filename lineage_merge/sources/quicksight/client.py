@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from lineage_merge.infra import input_budget
@@ -86,7 +85,8 @@ def list_assets(settings: QuickSight) -> list[ListedAsset]:
             if kind != "analysis" or settings.analyses
             for asset in _list(client, account, kind)
         ]
-    return [asset for asset in found if is_selected(settings, asset)]
+    always = ("data_set", "data_source")
+    return [asset for asset in found if asset.kind in always or settings.selects(asset.id, asset.name)]
 
 
 def _list(client: Any, account: str, kind: AssetKind) -> Iterator[ListedAsset]:
@@ -96,13 +96,6 @@ def _list(client: Any, account: str, kind: AssetKind) -> Iterator[ListedAsset]:
             if entry.get("Status") != "DELETED":  # an analysis in its recovery time
                 summary = json.dumps({calls.key: [entry]}, default=_as_text)
                 yield ListedAsset(kind, str(entry[calls.id]), str(entry.get("Name") or ""), summary)
-
-
-def is_selected(settings: QuickSight, asset: ListedAsset) -> bool:
-    """Return whether an asset is read: dashboards and analyses by id or name."""
-    if asset.kind in ("data_set", "data_source") or not settings.dashboards:
-        return True
-    return any(fnmatchcase(name, glob) for glob in settings.dashboards for name in (asset.id, asset.name))
 
 
 def describe(settings: QuickSight, asset: ListedAsset) -> Iterator[Text | Problem]:

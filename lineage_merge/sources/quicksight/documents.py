@@ -19,6 +19,7 @@ AssetKind = Literal["dashboard", "analysis", "data_set", "data_source", "facts"]
 # Objects whose keys are ids.
 _MAPS = ("Map", "FieldFolders")
 _IDS: Mapping[AssetKind, str] = {"dashboard": "DashboardId", "analysis": "AnalysisId"}
+_LATEST_SECOND = 100_000_000_000
 # Actions of a principal that may change an asset.
 _OWNING = ("quicksight:UpdateDashboard", "quicksight:UpdateAnalysis")
 _SCHEMAS: Mapping[AssetKind, str] = {
@@ -148,11 +149,9 @@ def read_facts(body: Mapping[str, Any]) -> Iterator[DashboardFacts]:
 
 def parse_time(value: Any) -> int:
     """Return a time in ms since 1970, 0 for none: text, or seconds as the first version of the CLI writes."""
-    if isinstance(value, bool):
-        return 0
     if isinstance(value, int | float):
-        return int(value * 1000)
+        return int(value * 1000) if 0 < value < _LATEST_SECOND else 0  # not for NaN
     try:
         return epoch_ms(datetime.fromisoformat(as_text(value)))
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0

@@ -23,7 +23,7 @@ _SYNTAX = r"""
   | (?P<parameter>\$\{{[^{{}}]*\}})
   | (?P<reference>\{{[^{{}}]*\}})
   | (?P<word>[^\W\d]\w*(?:\.\w+)*)
-  | (?P<number>\d+(?:\.\d*)?|\.\d+)
+  | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
   | (?P<open>[(\[])
   | (?P<close>[)\]])
   | (?P<comma>,)

@@ -1,13 +1,13 @@
 """Reader of QuickSight: the documents of each location, first what they say about each other, then all."""
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from functools import partial
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows, Shared
 from lineage_merge.model.elements import Element, Problem, Reference
 from lineage_merge.model.records import Record
+from lineage_merge.naming import redact
 from lineage_merge.sources.json_values import as_text
 from lineage_merge.sources.quicksight import client
 from lineage_merge.sources.quicksight.catalog import Fact, Known, combine_facts, gather_facts
@@ -57,7 +57,15 @@ def _records(
 
 
 def translate(document: Text | Problem, known: Known, settings: QuickSight) -> Iterator[Element]:
-    """Yield the elements of a document."""
+    """Yield the elements of a document. Names of columns and texts in problems are redacted."""
+    for element in _translate(document, known, settings):
+        if isinstance(element, Problem):
+            yield element._replace(field=redact(element.field), message=redact(element.message))
+        else:
+            yield element
+
+
+def _translate(document: Text | Problem, known: Known, settings: QuickSight) -> Iterator[Element]:
     if isinstance(document, Problem):
         yield document
         return
@@ -73,7 +81,7 @@ def translate(document: Text | Problem, known: Known, settings: QuickSight) -> I
     elif asset.kind == "dashboard" or (asset.kind == "analysis" and settings.analyses):
         identifier = as_text(body.get("DashboardId" if asset.kind == "dashboard" else "AnalysisId"))
         title = as_text(body.get("Name")) or identifier
-        if not _is_selected(settings, identifier, title):
+        if not settings.selects(identifier, title):
             return
         if not known.namespace:
             message = "names no account: it uses no data set, and nothing beside it has an ARN"
@@ -90,8 +98,3 @@ def translate(document: Text | Problem, known: Known, settings: QuickSight) -> I
             facts.owners,
         )
         yield from translate_dashboard(dashboard, known.catalog.data_sets)
-
-
-def _is_selected(settings: QuickSight, identifier: str, title: str) -> bool:
-    globs = settings.dashboards
-    return not globs or any(fnmatchcase(name, glob) for glob in globs for name in (identifier, title))

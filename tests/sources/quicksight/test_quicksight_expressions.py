@@ -79,6 +79,7 @@ VALUE, AGGREGATED, CONDITION, WINDOW = "TRANSFORMATION", "AGGREGATION", "CONDITI
         ("truncDate('DD', day)", {"day": VALUE}),
         ('dateDiff(a, now(), "MM")', {"a": VALUE}),
         ("ifelse(${limit} > a, 'over', NULL)", {"a": CONDITION}),
+        ("a * 1.5e-3", {"a": VALUE}),
         ("'text'", {}),
         ("", {}),
         ("f()", {}),

@@ -9,12 +9,17 @@ import pytest
 
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.infra.storage import StoredFile
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.model.elements import Dataset
 from lineage_merge.model.errors import ConfigError, SourceMissing
 from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.sources.quicksight.discovery import QuickSightDiscovery
+from lineage_merge.sources.quicksight.doctor import CHECKS
+from lineage_merge.sources.quicksight.documents import parse_time
 from lineage_merge.sources.quicksight.reader import read_quicksight
+from lineage_merge.sources.quicksight.settings import QuickSight
 from tests.record_reading import comparable, problems_of, records_of
 from tests.s3_fixtures import S3
 from tests.sources.quicksight.made_definitions import (
@@ -258,3 +263,54 @@ def test_what_the_folder_does_not_know_is_not_asked_for(tmp_path: Path) -> None:
 
 def test_plain_data_sets_need_no_dashboard(tmp_path: Path) -> None:
     assert edges_to("dataset/x", read(write(tmp_path, w=WAREHOUSE, x=plain_data_set("x", "id"))))
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("2026-11-01T06:00:00Z", 1_793_512_800_000),
+        ("2026-11-01T07:00:00+01:00", 1_793_512_800_000),
+        (1793512800, 1_793_512_800_000),
+        (1793512800.25, 1_793_512_800_250),
+        (float("nan"), 0),
+        (float("inf"), 0),
+        (10**400, 0),
+        ("soon", 0),
+        (None, 0),
+    ],
+)
+def test_times_are_text_or_seconds(written: object, expected: int) -> None:
+    assert parse_time(written) == expected
+
+
+def test_init_finds_the_folders_of_dashboards(tmp_path: Path) -> None:
+    write(tmp_path / "boards" / "one", dashboard=SHOWN)
+    write(tmp_path / "boards" / "one" / "data_sets", sales=SALES)
+    write(tmp_path / "other", package={"name": "x"})
+    files = [StoredFile(str(file), file.stat().st_size) for file in sorted(tmp_path.rglob("*.json"))]
+    discovery = QuickSightDiscovery()
+
+    found = discovery.search(files, files).input
+    assert found is not None
+    assert found.locations == (str(tmp_path / "boards" / "one"),)
+    assert discovery.settings(found, tmp_path) == [{"definitions": "boards/one"}]
+    assert {Path(location).name for location in discovery.own_files(files)} == {
+        "dashboard.json",
+        "sales.json",
+    }
+
+
+@pytest.mark.parametrize(
+    ("documents", "state"),
+    [
+        ({"board": SHOWN, "sales": SALES}, "ok"),
+        ({"sales": SALES}, "warning"),
+        ({"board": {"DashboardId": "x", "Definition": 5}}, "warning"),
+        ({}, "failed"),
+    ],
+)
+def test_doctor_examines_the_files(tmp_path: Path, documents: dict[str, Document], state: str) -> None:
+    (check,) = CHECKS
+    (found,) = check.examine((QuickSight(definitions=str(write(tmp_path, **documents))),))
+    assert found.state == state
+    assert bool(found.fix) == (state != "ok")
