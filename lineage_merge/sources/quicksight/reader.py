@@ -10,6 +10,7 @@ from lineage_merge.model.records import Record
 from lineage_merge.naming import redact
 from lineage_merge.sources.json_values import as_text
 from lineage_merge.sources.quicksight import client
+from lineage_merge.sources.quicksight.assets import find_namespace
 from lineage_merge.sources.quicksight.catalog import Fact, Known, combine_facts, gather_facts
 from lineage_merge.sources.quicksight.dashboards import Dashboard, translate_dashboard
 from lineage_merge.sources.quicksight.data_set_elements import translate_data_set
@@ -83,13 +84,16 @@ def _translate(document: Text | Problem, known: Known, settings: QuickSight) -> 
         title = as_text(body.get("Name")) or identifier
         if not settings.selects(identifier, title):
             return
-        if not known.namespace:
+        # A folder may have assets of several accounts.
+        declared = body["Definition"].get("DataSetIdentifierDeclarations")
+        namespace = find_namespace(declared) or known.namespace
+        if not namespace:
             message = "names no account: it uses no data set, and nothing beside it has an ARN"
             yield Problem("skipped", document.location, "", message)
             return
         facts = known.dashboards.get(identifier, DashboardFacts(identifier))
         dashboard = Dashboard(
-            Reference(known.namespace, f"{asset.kind}/{identifier}"),
+            Reference(namespace, f"{asset.kind}/{identifier}"),
             title,
             body["Definition"],
             document.location,

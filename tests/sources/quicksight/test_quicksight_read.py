@@ -314,3 +314,12 @@ def test_doctor_examines_the_files(tmp_path: Path, documents: dict[str, Document
     (found,) = check.examine((QuickSight(definitions=str(write(tmp_path, **documents))),))
     assert found.state == state
     assert bool(found.fix) == (state != "ok")
+
+
+def test_a_folder_may_have_assets_of_several_accounts(tmp_path: Path) -> None:
+    other = json.loads(json.dumps(SHOWN).replace("eu-west-1", "us-east-1"))
+    records = read(write(tmp_path, warehouse=WAREHOUSE, sales=SALES, board=SHOWN, other=other))
+    assert {row.ref for row in records_of(Dataset, records) if row.label == "exposure"} == {
+        "dev|arn:aws:quicksight:eu-west-1:111122223333|dashboard/sales_board",
+        "dev|arn:aws:quicksight:us-east-1:111122223333|dashboard/sales_board",
+    }
