@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lineage_merge.column_lineage.derive import derive_flows
-from lineage_merge.column_lineage.roles import CONDITION
+from lineage_merge.column_lineage.roles import CONDITION, VALUE
 from lineage_merge.column_lineage.transformations import InfluenceKind
 from lineage_merge.column_lineage.value_graph import leaves
 from lineage_merge.model.elements import (
@@ -156,7 +156,8 @@ class _Lineage:
             yield field_path(visual.id, named.id), self._columns.field(named, visual.data_sets)
         for used in visual.uses:
             if used.use == "shown" and used.column is not None:
-                yield visual.id, self._columns.value(used.column)
+                # Never IDENTITY: a field of the visual is no field of the column.
+                yield visual.id, compute(self._columns.value(used.column), VALUE, "", "")
             elif used.use == "condition":
                 value = self._columns.expression(used.expression, visual.data_sets, visual.id)
                 yield visual.id, compute(value, CONDITION, "", "")

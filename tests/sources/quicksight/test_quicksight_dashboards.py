@@ -228,7 +228,7 @@ def test_tooltips_reference_lines_and_conditional_formats_feed_the_visual(tmp_pa
     )
     records = read_board(tmp_path, board)
     assert visuals_of(records) == {
-        ("dataset/sales#owner", "v", "IDENTITY"),
+        ("dataset/sales#owner", "v", "TRANSFORMATION"),
         ("dataset/sales#state", "v", "CONDITIONAL"),
     }
 
