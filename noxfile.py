@@ -148,6 +148,7 @@ def nightly(session: nox.Session) -> None:
     session.run("python", "-m", "tests.experiment", "--spark", "--seed", seed, "--statements", "300")
     for corpus in ("tpch", "tpcds"):
         session.run("python", "-m", "tests.experiment.corpora", corpus)
+        session.run("python", "-m", "tests.experiment.corpora", corpus, "--client", "event_log")
     session.run("python", "-m", "tests.chaos", "--rounds", "20", "--seed", seed)
     airflows = ["tests/airflow/check_dag.py", "--airflow", *AIRFLOWS]
     session.run("python3.11", *airflows, external=True)

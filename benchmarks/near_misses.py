@@ -24,7 +24,7 @@ from benchmarks import options, results
 from benchmarks.results import Figure
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.merge.near_misses.collection import near_misses
+from lineage_merge.merge.near_misses.collection import find_near_misses
 from lineage_merge.merge.near_misses.names import compare, parts_of
 from lineage_merge.merge.near_misses.pairs import Candidate, OpenDataset, candidates, pairs
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -132,8 +132,8 @@ def main() -> None:
     figures = []
     for name, made in CASES.items():
         given = LocalEngine().rows(rows(*made(arguments.datasets // 2)))
-        found = len(near_misses(given, _CONFIG).found)
-        took = _seconds(arguments.rounds, partial(near_misses, given, _CONFIG))
+        found = len(find_near_misses(given, _CONFIG).found)
+        took = _seconds(arguments.rounds, partial(find_near_misses, given, _CONFIG))
         print(f"{name}: {took:.2f} s for {arguments.datasets:,} datasets, {found} near misses listed")
         figures.append(Figure(f"{arguments.datasets:,} datasets", name, took, "s", at_most=MOST_SECONDS))
     sides = [[OpenDataset(f"dev|{each}") for each in side] for side in one_region_wrong(arguments.naive // 2)]

@@ -121,6 +121,13 @@ tickit_daily = pipeline_dag(
             "namespace": "redshift://tickit-wh.us-east-1:5439",
         }
     ],
-    settings={"merge.default_schemas": {"redshift://tickit-wh.us-east-1:5439": "dev.public"}},
+    settings={
+        "merge.default_schemas": {"redshift://tickit-wh.us-east-1:5439": "dev.public"},
+        # Without an agent: the event logs of the jobs (on Glue the parameters --enable-spark-ui and
+        # --spark-event-logs-path). The Glue role needs deploy/iam/event_log_reader.json. If no job has
+        # Spline's agent, also pass wait=False: no connection to ArangoDB is needed.
+        # "event_log.logs": ["s3://my-bucket/spark-events"],
+        # "event_log.applications": ["tickit_*"],
+    },
     **ON_GLUE,
 )

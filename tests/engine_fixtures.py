@@ -10,7 +10,7 @@ from lineage_merge.infra.engine.rows import Engine
 
 # Parameters of a fixture that calls `engine_of`. That engines agree is shown by `tests/properties` and
 # `tests/merge/test_engines_agree.py`, so a case repeats on Spark nightly.
-ENGINES = ("local", pytest.param("spark", marks=pytest.mark.nightly))
+ENGINES = ("local", pytest.param("spark", marks=(pytest.mark.jvm, pytest.mark.nightly)))
 
 
 @contextmanager

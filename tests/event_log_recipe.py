@@ -7,7 +7,6 @@ Run in an environment with PySpark and Java.
 
 import contextlib
 import json
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ _EVENTS = '{"id": 1, "tags": ["a", "b"], "address": {"city": "Bonn", "zip": "1"}
 _SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 _RUN = "jr_" + "0a1b" * 16
 _PROPERTIES = ("spark.app.name", "spark.glue.JOB_NAME", "spark.glue.JOB_RUN_ID", "spark.master")
+_CATALOGS = "spark.sql.catalog."
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
         place = Path(folder).resolve()
         _run(place)
         [log] = (place / "logs").iterdir()
-        lines = [_kept(json.loads(line)) for line in log.read_text("utf-8").splitlines()]
+        lines = [keep(json.loads(line)) for line in log.read_text("utf-8").splitlines()]
         text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines if line)
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "shop.jsonl").write_text(text.replace(str(place), "/data"), "utf-8")
@@ -131,11 +131,13 @@ def _run(place: Path) -> None:
     spark.stop()
 
 
-def _kept(event: dict[str, Any]) -> dict[str, Any] | None:
+def keep(event: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what matters of an event, None for one that does not."""
     kind = str(event.get("Event")).removeprefix(_SQL).removeprefix("SparkListener")
     if kind == "EnvironmentUpdate":
         properties = event["Spark Properties"]
-        event = {"Event": event["Event"], "Spark Properties": {key: properties[key] for key in _PROPERTIES}}
+        kept = [key for key in properties if key.startswith(_CATALOGS) or key in _PROPERTIES]
+        event = {"Event": event["Event"], "Spark Properties": {key: properties[key] for key in kept}}
     elif kind == "SQLExecutionStart":
         for name in ("details", "modifiedConfigs", "jobTags"):
             event.pop(name, None)
@@ -148,12 +150,11 @@ def _kept(event: dict[str, Any]) -> dict[str, Any] | None:
     return event
 
 
-def lines() -> Iterator[tuple[str, bytes]]:
-    """Yield the lines of the log, each with its location."""
-    for number, line in enumerate((FOLDER / "shop.jsonl").read_bytes().splitlines(), 1):
-        yield f"shop.jsonl, line {number}", line
+def lines(name: str = "shop.jsonl") -> Iterator[tuple[str, bytes]]:
+    """Yield the lines of a log, each with its location."""
+    for number, line in enumerate((FOLDER / name).read_bytes().splitlines(), 1):
+        yield f"{name}, line {number}", line
 
 
 if __name__ == "__main__":
-    shutil.rmtree(FOLDER, ignore_errors=True)
     main()

@@ -63,7 +63,7 @@ def test_arguments_are_shown_without_passwords() -> None:
         "--number-of-workers": 2,
     }
 
-    assert attempts.without_secrets(sent) == {
+    assert attempts.redact_secrets(sent) == {
         "--gremlin-endpoint": "wss://graph:8182/gremlin",
         "--merge-default-schemas": '{"redshift://wh.us-east-1:5439":"dev.public"}',
         "--conf": "spark.x=1",

@@ -39,7 +39,7 @@ def test_a_load_reads_the_folder_and_writes_the_graph() -> None:
 def test_pairs_survive_json() -> None:
     found = list_step_datasets("build", CONFIGURATION.parse(SETTINGS), FOLDER)
 
-    assert TaskDatasets.of(*json.loads(json.dumps(found))) == found
+    assert TaskDatasets.from_pairs(*json.loads(json.dumps(found))) == found
 
 
 def test_a_local_folder_is_a_file() -> None:

@@ -11,6 +11,7 @@ from lineage_merge.sources.spline.source import SPLINE
 
 NAMESPACE = "redshift://wh.us-east-1:5439"
 OPENLINEAGE = {"openlineage": {"events": "s3://lineage/events/"}}
+EVENT_LOGS = {"event_log": {"logs": ["s3://logs/spark-events/"]}}
 HIVE = {"hive": {"log": ["s3://logs/hive/"]}}
 SQL = {"sql": [{"path": "/srv/sql", "namespace": NAMESPACE, "dialect": "redshift"}]}
 DBT = {"dbt": [{"manifest": "s3://dbt/manifest.json", "namespace": NAMESPACE}]}
@@ -32,7 +33,9 @@ def needs(settings: dict[str, Any], *, named: bool = False, upstream: bool = Fal
         BY_HOST,
         OPENLINEAGE,
         HIVE,
+        EVENT_LOGS,
         {**OPENLINEAGE, **DBT},
+        {**EVENT_LOGS, **DBT},
     ],
 )
 def test_sources_that_say_where_they_read_need_no_connection(
@@ -70,6 +73,6 @@ def test_no_other_source_takes_a_connection() -> None:
             assert connection_need(source, {}, named=False, has_upstream_jobs=lambda: True) == "none"
 
 
-@pytest.mark.parametrize("settings", [OPENLINEAGE, HIVE, SQL, DBT, BY_HOST])
+@pytest.mark.parametrize("settings", [OPENLINEAGE, EVENT_LOGS, HIVE, SQL, DBT, BY_HOST])
 def test_the_settings_of_these_tests_are_valid(settings: dict[str, Any]) -> None:
     CONFIGURATION.parse({"dag_name": "d", "environment": "dev", **settings})

@@ -16,6 +16,8 @@ from tests.expected import WAREHOUSE, Edge
 from tests.graph_reading import edges_of, labels_of, whole
 from tests.s3_fixtures import S3
 
+pytestmark = pytest.mark.jvm
+
 DAG = "tickit_daily"
 
 
@@ -64,7 +66,7 @@ def test_an_application_in_arangodb_becomes_what_its_job_did(
     outcome = pipeline.run(spark, CONFIGURATION.parse(settings))
 
     assert edges_of(gremlin) == expected.ids(truth(DAG), "dev")
-    assert not outcome.report.of_kind("rejected")
+    assert not outcome.report.select_kind("rejected")
 
 
 def test_a_dbt_project_in_s3_becomes_its_models(
@@ -144,7 +146,7 @@ def test_spark_and_dbt_meet_in_redshift(
         "redshift-temporary-directory": 1,
         "same-name": 2,
     }
-    without_producer = {problem.document for problem in outcome.report.of_kind("no-producer")}
+    without_producer = {problem.document for problem in outcome.report.select_kind("no-producer")}
     assert without_producer == {f"dev|{WAREHOUSE}|dev.public.date", f"dev|{WAREHOUSE}|dev.public.users"}
 
 

@@ -15,6 +15,8 @@ from tests.expected import WAREHOUSE
 from tests.sources.spline.columns.plan_building import PLAN, PlanBuilder
 from tests.spline_documents import write_collections
 
+pytestmark = pytest.mark.jvm
+
 RAW, STAGING, LAKE = "dev|s3://tickit-raw", "dev|s3://tickit-staging", "dev|s3://tickit-lake|sales_dl"
 SALES = f"dev|{WAREHOUSE}|dev.public.sales"
 MART = f"dev|{WAREHOUSE}|dev.tickit_marts.top_events_by_sales"

@@ -110,6 +110,7 @@ def gremlin_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gremlin
         yield server
 
 
+@pytest.mark.jvm
 def test_a_value_added_without_a_cardinality_stands_beside_the_first(gremlin_server: Gremlin) -> None:
     with connect(Endpoint(gremlin_server.url)) as g:
         g.add_v("file").property(T.id, "dev|a").property("tag", "one").to_list()
@@ -118,6 +119,7 @@ def test_a_value_added_without_a_cardinality_stands_beside_the_first(gremlin_ser
         assert sorted(g.V("dev|a").values("tag").to_list()) == ["one", "two"]
 
 
+@pytest.mark.jvm
 def test_ids_are_strings_and_stay_what_they_are(gremlin_server: Gremlin) -> None:
     with connect(Endpoint(gremlin_server.url)) as g:
         g.add_v("file").property(T.id, "dev|s3://raw|1").as_("v").add_e("feeds").property(T.id, "7").to_list()
@@ -125,6 +127,7 @@ def test_ids_are_strings_and_stay_what_they_are(gremlin_server: Gremlin) -> None
         assert g.E("7").id_().to_list() == ["7"]
 
 
+@pytest.mark.jvm
 def test_the_graph_is_there_again_after_a_stop(gremlin_server: Gremlin) -> None:
     with connect(Endpoint(gremlin_server.url)) as g:
         assert sorted(g.V("dev|stored").values("tag").to_list()) == ["one", "two"]
@@ -142,6 +145,7 @@ def test_the_configuration_is_mounted_such_that_the_server_cannot_change_it() ->
     assert SERVICES["gremlin"]["entrypoint"][0] == "java"
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("language", [None, "gremlin-groovy"])
 def test_the_server_runs_no_script(gremlin_server: Gremlin, tmp_path: Path, language: str | None) -> None:
     touched = tmp_path / "touched"
@@ -157,6 +161,7 @@ def test_the_server_runs_no_script(gremlin_server: Gremlin, tmp_path: Path, lang
     assert not touched.exists()
 
 
+@pytest.mark.jvm
 def test_the_server_answers_no_plain_http_and_no_page_of_another_origin(gremlin_server: Gremlin) -> None:
     address = gremlin_server.url.replace("ws://", "http://")
     upgrade = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}

@@ -78,6 +78,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "spline.retire_after": ("0", 0),
     "spline.operations": ("yes", True),
     "event_log.logs": ("logs, s3://b/logs", ("logs", "s3://b/logs")),
+    "event_log.cache": ("s3://b/read", "s3://b/read"),
     "event_log.applications": ("*_load, tickit_*", ("*_load", "tickit_*")),
     "event_log.runs": ("all", Runs("all")),
     "event_log.lookback": ("12h", timedelta(hours=12)),

@@ -127,6 +127,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> str:
     return folder
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("document", "step"), AFTER_DEMO, ids=[f"{document} {step.command[:60]}" for document, step in AFTER_DEMO]
 )

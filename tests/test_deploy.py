@@ -37,6 +37,9 @@ FILLED = {
     "AirflowSecretsPrefix": "airflow",
     "JobRole": "lineage-merge-glue",
     "QueryLogPrefix": "query_log",
+    "EventLogBucket": "logs",
+    "EventLogPrefix": "spark-events",
+    "EventLogCachePrefix": "spark-events-read",
     "RedshiftCluster": "wh",
     "RedshiftWorkgroupId": "0f3e7d0a-6e4b-4d4e-9c7b-1f2d3c4b5a69",
     "RedshiftUser": "lineage",
@@ -134,7 +137,7 @@ def test_the_template_holds_the_same_policies() -> None:
             each[1] if isinstance(each, list) else each for each in document["Statement"]
         ]
     # Of people, and of options.
-    others = ("publisher", "redshift_", "datazone_export", "quicksight_")
+    others = ("publisher", "redshift_", "datazone_export", "event_log_reader", "quicksight_")
     written = {
         file.stem: json.loads(file.read_text()) for file in POLICIES if not file.stem.startswith(others)
     }

@@ -18,11 +18,16 @@ from lineage_merge.config import Config, History
 from lineage_merge.history.compaction import Retention, compact, plan_compaction
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.infra import storage
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.orchestration import preflight, publish
+from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.questions.past import as_of
 from lineage_merge.sources.query_log.logs import archive, data_api, redshift
 from lineage_merge.sources.query_log.logs.table_files import rows_of
 from lineage_merge.sources.registry import QUERY_LOG
+from lineage_merge.sources.spline.event_log.source import EVENT_LOG
+from tests import event_log_recipe
 from tests.history.made_history import MadeHistory
 from tests.iam_policy import Need, allows, needs
 from tests.made_merges import Made
@@ -189,6 +194,27 @@ def test_the_archive_and_its_reader_may_do_what_they_call(clusters: Clusters, ca
     assert refused("redshift_reader", [*unloaded]) != []
 
 
+def test_the_reader_of_event_logs_may_read_them_and_keep_what_it_read(calls: list[Need], s3: S3) -> None:
+    s3.client.create_bucket(Bucket="logs")
+    location, cache = "s3://logs/spark-events", "s3://lineage/spark-events-read"
+    log = event_log_recipe.FOLDER / "shop.jsonl"
+    storage.write_file(f"{location}/local-1", log)
+    storage.write_file(f"{location}/eventlog_v2_local-2/events_1_local-2", log)
+    calls.clear()
+    section = {"logs": location, "cache": cache}
+    config = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev", "event_log": section})
+    for _ in range(2):
+        assert EVENT_LOG.read(LocalEngine(), config, dataset_resolver.from_config(config)).count()
+
+    assert {need.action for need in calls} == {"s3:GetObject", "s3:ListBucket", "s3:PutObject"}
+    assert refused("event_log_reader", calls) == []
+    others = [
+        Need("s3:PutObject", "arn:aws:s3:::logs/spark-events/local-1", {}),
+        Need("s3:GetObject", "arn:aws:s3:::lineage/other/file", {}),
+    ]
+    assert len(refused("event_log_reader", others)) == len(others)
+
+
 def test_the_publisher_may_write_what_the_task_group_reads(calls: list[Need]) -> None:
     publish.write("s3://lineage/artifacts", "s3://lineage/artifacts/job.py", {}, "", "1")
     publish.read("s3://lineage/artifacts")
@@ -216,6 +242,7 @@ def test_the_job_may_mark_folders_as_glue_5_0_does() -> None:
         ("mwaa_execution", {"kms:Decrypt", "kms:GenerateDataKey"}),
         ("publisher", {"kms:Decrypt", "kms:GenerateDataKey"}),
         ("neptune_loader", {"kms:Decrypt"}),
+        ("event_log_reader", {"kms:Decrypt", "kms:GenerateDataKey"}),
         ("redshift_archive", {"kms:Decrypt", "kms:GenerateDataKey"}),
         ("redshift_reader", {"kms:Decrypt"}),
         ("redshift_unload", {"kms:Decrypt", "kms:GenerateDataKey"}),

@@ -154,6 +154,7 @@ def test_links_inside_the_repository_resolve(file: Path) -> None:
     assert lost == []
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 def test_the_runbook_runs_as_written(gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path) -> None:
     shutil.copytree(config_file().parent, tmp_path, dirs_exist_ok=True)

@@ -92,6 +92,7 @@ def settings(data: Path, arango: ArangoServer, s3: S3, gremlin_url: str) -> dict
     }
 
 
+@pytest.mark.jvm
 def test_build_and_load_are_two_jobs_with_a_folder_in_s3_between(
     settings: dict[str, Any], s3: S3, gremlin: GraphTraversalSource, arango: ArangoServer
 ) -> None:
@@ -118,6 +119,7 @@ def test_build_and_load_are_two_jobs_with_a_folder_in_s3_between(
     assert arango.password not in everything
 
 
+@pytest.mark.jvm
 def test_a_job_that_fails_says_why_in_a_line_and_in_the_folder(settings: dict[str, Any], s3: S3) -> None:
     folder = s3.put("lineage", "runs/2/x", b"").rpartition("/")[0]
     wrong = settings | {"spline.arango.password_secret": "lineage/arango#wrong"}

@@ -10,6 +10,8 @@ from lineage_merge.infra.storage import StoredFile
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 
+pytestmark = pytest.mark.jvm
+
 MEGABYTE = 1 << 20
 
 

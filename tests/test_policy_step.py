@@ -31,6 +31,7 @@ def parsed(url: str, **others: Any) -> Config:
     return CONFIGURATION.parse(configured(url, **others))
 
 
+@pytest.mark.jvm
 def test_violations_are_logged_stored_and_raised(violating_url: str, tmp_path: Path) -> None:
     lines: list[str] = []
     with pytest.raises(PolicyViolated) as raised:
@@ -53,6 +54,7 @@ def test_violations_are_logged_stored_and_raised(violating_url: str, tmp_path: P
     ]
 
 
+@pytest.mark.jvm
 def test_only_datasets_of_the_dag_are_checked(violating_url: str, tmp_path: Path) -> None:
     counts = policy_check.check(parsed(violating_url, dag_name="another"), str(tmp_path), lambda _: None)
     assert counts == {"policies": 12, "errors": 0, "warnings": 0, "passed": True}
@@ -63,6 +65,7 @@ def test_a_configuration_without_policies_is_an_error(tmp_path: Path) -> None:
         policy_check.check(parsed("ws://localhost:1/gremlin", policies=[]), str(tmp_path), lambda _: None)
 
 
+@pytest.mark.jvm
 def test_a_job_of_a_cluster_stores_why_it_failed(violating_url: str, tmp_path: Path) -> None:
     given = CONFIGURATION.list_by_key(configured(violating_url))
     words = cluster_entrypoint.arguments("check", str(tmp_path), given, attempt="1")
@@ -74,6 +77,7 @@ def test_a_job_of_a_cluster_stores_why_it_failed(violating_url: str, tmp_path: P
     assert found.message.startswith("policies are violated: 10 errors")
 
 
+@pytest.mark.jvm
 def test_a_job_of_a_cluster_starts_no_spark(tmp_path: Path) -> None:
     with EmbeddedServer(None) as server:
         corrected().load(server.url)

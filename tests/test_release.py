@@ -14,6 +14,8 @@ from lineage_merge.orchestration import pipeline, stages
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.spline_documents import SplineDatabase
 
+pytestmark = pytest.mark.jvm
+
 DISTRIBUTED = {"spark.distribute_above_mb": "0"}
 
 

@@ -25,7 +25,7 @@ from lineage_merge.column_lineage.transformations import InfluenceKind
     ],
 )
 def test_roles(function: str, platform: Platform, count: int, expected: str) -> None:
-    found = roles(function, platform).of(count)
+    found = roles(function, platform).list_roles(count)
 
     assert " ".join(f"{role.step.name}{'*' if role.passes else ''}" for role in found) == expected
 

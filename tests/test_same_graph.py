@@ -18,6 +18,8 @@ from tests import expected
 from tests.expected import WAREHOUSE
 from tests.graph_reading import edges_of, whole
 
+pytestmark = pytest.mark.jvm
+
 Run = Callable[..., None]
 
 

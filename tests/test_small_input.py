@@ -19,6 +19,8 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.pipeline import Built
 from tests.arango_fixtures import ArangoServer
 
+pytestmark = pytest.mark.jvm
+
 ROOT = Path(__file__).parent
 DATA = ROOT / "data"
 COMMON = {"dag_name": "daily", "environment": "dev"}

@@ -22,6 +22,7 @@ def message(spark: SparkSession, text: str) -> str:
     return str(raised.value)
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     "text",
     [
@@ -34,6 +35,7 @@ def test_a_lack_of_memory_is_reported_with_a_fix(spark: SparkSession, text: str)
     assert "SPARK_DRIVER_MEMORY" in message(spark, text)
 
 
+@pytest.mark.jvm
 def test_another_failure_is_reported_in_one_line(spark: SparkSession) -> None:
     text = message(spark, "the disk is full")
     assert text.startswith("Spark failed: ")
@@ -41,6 +43,7 @@ def test_another_failure_is_reported_in_one_line(spark: SparkSession) -> None:
     assert "\n" not in text
 
 
+@pytest.mark.jvm
 def test_an_error_of_our_own_is_raised_as_what_it_was(spark: SparkSession) -> None:
     def broken(_number: int) -> int:
         raise DocumentError("manifest.json", "nodes", "is not an object")
@@ -66,11 +69,13 @@ def test_the_end_of_the_jvm_is_no_traceback_of_the_server_that_it_talked_to(
     assert ("Traceback" in capsys.readouterr().err) is is_reported
 
 
+@pytest.mark.jvm
 def test_tracebacks_of_the_server_of_a_session_are_suppressed(spark: SparkSession) -> None:
     server = spark.sparkContext._accumulatorServer
     assert server.handle_error.__module__ == "lineage_merge.infra.spark_session"
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 def test_a_request_to_an_ended_jvm_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     reset = struct.pack("ii", 1, 0)  # closing it sends RST, as the system does for who was killed

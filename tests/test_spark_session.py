@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 # usual name
+
+pytestmark = pytest.mark.jvm
 
 
 def test_names_that_pyspark_uses_all_the_time_are_looked_up_once(spark: SparkSession) -> None:

@@ -176,6 +176,7 @@ def test_a_database_without_runs_reports_no_jobs(arango: ArangoServer) -> None:
     assert seen_of(arango, SplineDatabase()) == []
 
 
+@pytest.mark.jvm
 def test_the_graph_contains_the_owner_of_each_job(gremlin: GraphTraversalSource) -> None:
     for environment, dag_name, job_type, name, at in (
         ("dev", "d1", "spark", "a", 5_000_000_000),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from lineage_merge.airflow.local import MergeOperator, without_repeats
+from lineage_merge.airflow.local import MergeOperator, omit_repeats
 from lineage_merge.airflow.settings import fail_if_permanent, resolve_settings
 
 
@@ -20,7 +20,7 @@ class ArchiveHistory(MergeOperator):
         """Write the archives; return the new intervals by warehouse."""
         from lineage_merge.sources.query_log.logs import archive
 
-        on_progress = without_repeats(self.log.info)
+        on_progress = omit_repeats(self.log.info)
         with fail_if_permanent(), resolve_settings(self.merge, self, context, here=True) as (_, config, _ids):
             logs = archive.with_archive(config.sources.get("query_log") or ())
             done, errors = archive.archive_all(logs, datetime.now(UTC), on_progress)

@@ -61,7 +61,7 @@ def digest(step: str, arguments: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(compared, sort_keys=True).encode()).hexdigest()
 
 
-def without_secrets(arguments: Mapping[str, Any]) -> dict[str, str]:
+def redact_secrets(arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return a job's arguments for display, with secrets redacted."""
     from lineage_merge.naming import redact
 

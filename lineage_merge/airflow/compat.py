@@ -58,7 +58,7 @@ def show_rendered(context: Mapping[str, Any]) -> None:
         RenderedTaskInstanceFields.write(RenderedTaskInstanceFields(context["ti"], render_templates=False))
 
 
-async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+async def run_in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a blocking function from a trigger.
 
     The call is shielded from cancellation: Airflow 3.0's triggerer fails if it never reads the response to a
@@ -72,7 +72,7 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 
 async def is_deferred(task_instance: Any) -> bool:
     """Whether a trigger's task instance still waits for it, for use in the triggerer."""
-    state = await in_thread(_state, task_instance)
+    state = await run_in_thread(_state, task_instance)
     return str(getattr(state, "value", state)) == "deferred"
 
 

@@ -51,7 +51,7 @@ class EmrServerlessStep(ClusterStep, EmrServerlessStartJobOperator):  # type: ig
                 run_id = super().execute(context, event)
         finally:
             # The provider has already sent the original, also before a deferral.
-            shown = attempts.without_secrets(call.arguments)
+            shown = attempts.redact_secrets(call.arguments)
             self.job_driver = self._driver(published["script"], shown, parameters)
             show_rendered(context)
         share_folder(self.step, context, attempt.folder)

@@ -103,7 +103,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
             attempt.folder,
             self.job_name,
             attempts.digest(self.step, sent),
-            arguments=attempts.without_secrets(sent),
+            arguments=attempts.redact_secrets(sent),
             inputs=call.datasets.inputs,
             outputs=call.datasets.outputs,
         )
@@ -192,7 +192,7 @@ class GlueStep(ClusterStep, GlueJobOperator):  # type: ignore[misc] # mypy runs 
 
     def _set(self, record: RunRecord) -> None:
         self._record = record
-        self._datasets = TaskDatasets.of(record.inputs, record.outputs)
+        self._datasets = TaskDatasets.from_pairs(record.inputs, record.outputs)
 
     def _write(self, record: RunRecord) -> None:
         with fail_if_permanent(), environment(aws(self.merge.get("aws"))):

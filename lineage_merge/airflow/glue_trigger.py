@@ -15,8 +15,8 @@ from typing import Any
 from lineage_merge.airflow.compat import (
     BaseTrigger,
     TriggerEvent,
-    in_thread,
     is_deferred,
+    run_in_thread,
 )
 
 # States in which a run may still write. A STOPPING run must not be resumed.
@@ -114,8 +114,8 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Air
         run, client = {"state": "", "message": ""}, None
         for _ in range(self.max_polls):
             try:
-                client = client or await in_thread(self._client)
-                run = await in_thread(outcome, client, self.job_name, self.run_id)
+                client = client or await run_in_thread(self._client)
+                run = await run_in_thread(outcome, client, self.job_name, self.run_id)
             except Exception as error:  # noqa: BLE001 (an exception here loses the reason)
                 return self._event("error", run["state"], f"{type(error).__name__}: {error}")
             if run["state"] not in ACTIVE:
@@ -138,8 +138,8 @@ class GlueRunTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Air
         try:
             if unless_deferred and await is_deferred(self.task_instance):
                 return  # continued by another triggerer
-            client = await in_thread(self._client)
-            await in_thread(request_stop, client, self.job_name, self.run_id)
+            client = await run_in_thread(self._client)
+            await run_in_thread(request_stop, client, self.job_name, self.run_id)
             self.log.info("stopping run %s of Glue job %s", self.run_id, self.job_name)
         except Exception as error:  # noqa: BLE001 (the trigger ends in any case)
             self.log.warning("run %s of Glue job %s may continue: %s", self.run_id, self.job_name, error)

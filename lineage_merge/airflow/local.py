@@ -47,7 +47,7 @@ class LocalStep(MergeOperator):
         from lineage_merge.infra.spark_session import session
         from lineage_merge.orchestration import stages
 
-        on_progress = without_repeats(self.log.info)
+        on_progress = omit_repeats(self.log.info)
         step: stages.Step = "build" if self.step == "build" else "load"
         folder = attempt_of(step, self.merge, context).folder
         with fail_if_permanent(), resolve_settings(self.merge, self, context, here=True) as (_, config, _ids):
@@ -63,7 +63,7 @@ class LocalStep(MergeOperator):
         share_folder(step, context, folder)
 
 
-def without_repeats(on_progress: Callable[[str], None]) -> Callable[[str], None]:
+def omit_repeats(on_progress: Callable[[str], None]) -> Callable[[str], None]:
     """Return a callback without repeated lines, for logs."""
     last = ""
 

@@ -18,7 +18,7 @@ class TaskDatasets(NamedTuple):
     outputs: tuple[Dataset, ...]
 
     @classmethod
-    def of(cls, inputs: Iterable[Sequence[str]], outputs: Iterable[Sequence[str]]) -> "TaskDatasets":
+    def from_pairs(cls, inputs: Iterable[Sequence[str]], outputs: Iterable[Sequence[str]]) -> "TaskDatasets":
         """Restore pairs from JSON."""
         return cls(tuple((a, b) for a, b in inputs), tuple((a, b) for a, b in outputs))
 

@@ -17,7 +17,7 @@ from lineage_merge.airflow.compat import (
     BaseTrigger,
     TriggerEvent,
     base_hook,
-    in_thread,
+    run_in_thread,
 )
 from lineage_merge.airflow.openlineage_datasets import TaskDatasets, TaskWithDatasets
 from lineage_merge.airflow.settings import Merge, fail_if_permanent, resolve_settings
@@ -171,7 +171,7 @@ class RunsTrigger(BaseTrigger):  # type: ignore[misc] # mypy runs without Airflo
 
         while True:
             try:
-                missing = await in_thread(self._missing)
+                missing = await run_in_thread(self._missing)
             except SourceUnreachable as error:
                 missing = error.message  # like a late report: retried at the next check
             except LineageMergeError as error:

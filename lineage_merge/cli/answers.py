@@ -77,7 +77,7 @@ def _print_tables(tables: "Iterable[RenderableType]") -> None:
             # Lines are not broken: names and globs in them are copied.
             console.print(table, soft_wrap=isinstance(table, Text))
         elif table.values:
-            shown = table.without_empty_columns()
+            shown = table.drop_empty_columns()
             lines = shown.lines(console.width)
             if lines is None:
                 console.print(shown)

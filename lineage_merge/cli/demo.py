@@ -39,9 +39,10 @@ The graph is stored; questions read it with --demo, without it your own graph:
 def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
     """Merge a sample company into an embedded graph, and answer eight questions about it.
 
-    The company has two Glue jobs, an Iceberg table, Redshift, a dbt project of three teams, and a history of
-    two weeks; its sources, and those of the smaller sample TICKIT, are in sample_data/. The demo needs no
-    server, no Java and no network. Its graph is one of its own, which questions read with --demo.
+    The company has two Glue jobs, an Iceberg table, a job without an agent, Redshift, a dbt project of three
+    teams, and a history of two weeks; its sources, and those of the smaller sample TICKIT, are in
+    sample_data/. The demo needs no server, no Java and no network. Its graph is one of its own, which
+    questions read with --demo.
     """
     if tour and as_json:
         raise click.UsageError("--tour and --json exclude each other")

@@ -9,7 +9,7 @@ from lineage_merge.orchestration.init.configuration_text import job_lines, print
 from lineage_merge.orchestration.init.findings import Findings
 from lineage_merge.orchestration.init.proposal import Project, Proposal
 from lineage_merge.orchestration.init.verification import Verified
-from lineage_merge.orchestration.report_text import TITLE, near_miss_lines
+from lineage_merge.orchestration.report_text import TITLE, format_near_misses
 from lineage_merge.sources.registry import SOURCES
 
 _MAX_NEAR_MISSES = 3
@@ -99,7 +99,7 @@ def _describe_joins(verified: Verified, run: str) -> Iterator[str]:
     yield from (f"  {reason}" for reason in verified.reasons)
     if report.near_misses:
         yield f"{TITLE}:"
-        for text in near_miss_lines(report.near_misses, _MAX_NEAR_MISSES):
+        for text in format_near_misses(report.near_misses, _MAX_NEAR_MISSES):
             yield from text.splitlines()
     yield from (f"invalid, skipped: {problem}" for problem in verified.rejected)
 

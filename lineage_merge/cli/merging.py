@@ -285,6 +285,6 @@ def _exit_for(report: Any, config: "Config") -> None:
         from lineage_merge.orchestration.report_text import pluralize, problem_text
 
         skipped = pluralize(rejected, "invalid document", "invalid documents")
-        first = one_line(problem_text(report.of_kind("rejected")[0]))
+        first = one_line(problem_text(report.select_kind("rejected")[0]))
         click.echo(f"error: skipped {skipped}, first {first}", err=True)
         sys.exit(EXIT_REJECTED)

@@ -85,7 +85,7 @@ def html(
 
             config, environment = options.config()
             history = require_history(options.history, config, options.graph_file)
-            source = f"history {storage.shown(history)}"
+            source = f"history {storage.redact_location(history)}"
             expectations = Expectations(now, older_than, config.policies)
             newest, scope = options.as_of or "now", (environment, options.dag)
             shown = read_moments(history, moments, newest, *scope, focus, depth, expectations, on_progress)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lineage_merge.exporters.page import PageMoment
 from lineage_merge.exporters.page.moments import MAX_MOMENTS, Changes
-from lineage_merge.exporters.page.selection import entire_graph, neighborhood, within
+from lineage_merge.exporters.page.selection import entire_graph, neighborhood, select_within
 from lineage_merge.graph_format.elements import Subgraph, Vertex
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.infra.progress import ProgressCallback
@@ -103,7 +103,11 @@ def _select(
     if start is None and unknown:
         raise unknown
     limit = Limit(frozenset(datasets))
-    return start, limit, [within(_everything(picture, environment, dag), limit) for picture in pictures]
+    return (
+        start,
+        limit,
+        [select_within(_everything(picture, environment, dag), limit) for picture in pictures],
+    )
 
 
 def _everything(picture: AsOf, environment: str | None, dag: str | None) -> Subgraph:

@@ -10,7 +10,7 @@ from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.layers import Layer
 from lineage_merge.questions.policies import check_policies
-from lineage_merge.questions.traversal.near_misses import near_misses_of
+from lineage_merge.questions.traversal.near_misses import read_near_misses_of
 from lineage_merge.questions.traversal.tag_propagation import propagate_ids
 from lineage_merge.questions.traversal.usage import Usage, usages
 
@@ -29,7 +29,7 @@ def read_topics(
     """Return the topics of the datasets on the page, the usage by id, and the near misses."""
     read = (vertex for vertex in shown.vertices.values() if vertex.is_dataset or vertex.label == COLUMN)
     usage = usages(graph, read)
-    misses = near_misses_of(graph, config, shown.datasets)
+    misses = read_near_misses_of(graph, config, shown.datasets)
     check = config.policies and check_policies(
         graph,
         config.policies,

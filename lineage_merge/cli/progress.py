@@ -39,7 +39,7 @@ def show_progress(*, quiet: bool = False, clock: Clock = time.monotonic) -> Iter
         log_lines = _LogLines(lambda: clock() - started)
         estimate = _Estimate(clock)
         try:
-            yield lambda line: log_lines.on_progress(line, estimate.of(line))
+            yield lambda line: log_lines.on_progress(line, estimate.describe_rest(line))
         finally:
             log_lines.end()
         return
@@ -51,7 +51,7 @@ def show_progress(*, quiet: bool = False, clock: Clock = time.monotonic) -> Iter
             nonlocal kind
             if kind != (kind := _kind(line)):
                 console.print(f"[dim]{_seconds(clock() - started)}[/dim]  {_escape(line)}")
-            status.update(_escape(line + estimate.of(line)))
+            status.update(_escape(line + estimate.describe_rest(line)))
 
         yield on_progress
 
@@ -66,7 +66,7 @@ class _Estimate:
         self._last = 0.0
         self._started = 0.0
 
-    def of(self, line: str) -> str:
+    def describe_rest(self, line: str) -> str:
         """Return ``, about 40 s left``; "" for short work, or without a count."""
         count = _COUNT.search(line)
         if not count:

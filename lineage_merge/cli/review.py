@@ -133,7 +133,7 @@ def review(
             print_review_result(result, options, out, scope, base or "", config.policies)
         from lineage_merge.review.findings import Severity
 
-        if fail_on != "none" and result.at_least(Severity(fail_on)):
+        if fail_on != "none" and result.select_at_least(Severity(fail_on)):
             raise CheckFailed(f"the review failed: {result.summary}")
 
 

@@ -42,7 +42,7 @@ def print_review_result(
     if result.findings:
         console = make_console()
         # With the nearest of what they break and affect.
-        console.print(_table(result, _MAX_NAMES).without_empty_columns())
+        console.print(_table(result, _MAX_NAMES).drop_empty_columns())
         console.print(Text())
     click.echo(result.summary)
     for note in result.notes:

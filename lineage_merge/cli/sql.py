@@ -95,7 +95,7 @@ def _raise_on_problems(review: "SqlReview") -> None:
     from lineage_merge.orchestration.report_text import pluralize
     from lineage_merge.review.findings import Severity
 
-    breaking = len(review.result.at_least(Severity.BREAKING))
+    breaking = len(review.result.select_at_least(Severity.BREAKING))
     unparsed = len(review.invalid_statements)
     reasons = [
         *([pluralize(breaking - unparsed, "reader breaks", "readers break")] if breaking > unparsed else []),

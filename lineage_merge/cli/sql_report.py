@@ -94,19 +94,23 @@ def _review_lines(review: "SqlReview") -> Iterator[str]:
     if not review.has_changes:
         yield "lineage, columns and conditions are unchanged"
     for sign, kind in (("+", kinds.INPUT_ADDED), ("-", kinds.INPUT_REMOVED), ("~", kinds.EXPRESSION_CHANGED)):
-        for finding in review.of_kind(kind):
+        for finding in review.select_kind(kind):
             if finding.edge:
                 detail = f": {finding.message}" if kind == kinds.EXPRESSION_CHANGED else ""
                 yield f"{sign} {_edge_text(finding.edge)}{detail}"
-    yield from (f"- {finding.title} {finding.message}" for finding in review.of_kind(kinds.TABLE_REMOVED))
+    yield from (f"- {finding.title} {finding.message}" for finding in review.select_kind(kinds.TABLE_REMOVED))
     for dataset, columns in _list_dropped_columns(review).items():
         yield f"- {title_of_id(dataset)} dropped columns: {', '.join(columns)}"
-    yield from (f"~ {finding.title} {finding.message}" for finding in review.of_kind(kinds.TYPE_CHANGED))
+    yield from (f"~ {finding.title} {finding.message}" for finding in review.select_kind(kinds.TYPE_CHANGED))
     for finding in review.clause_findings:
         yield f"~ {finding.title}: {finding.kind.removesuffix(' changed')} {finding.message}"
-    yield from (f"? {finding.title}: {finding.message}" for finding in review.of_kind(kinds.COLUMNS_UNKNOWN))
+    yield from (
+        f"? {finding.title}: {finding.message}" for finding in review.select_kind(kinds.COLUMNS_UNKNOWN)
+    )
     yield from map(_describe_affected, _list_affected(review))
-    yield from (f"! {finding.title}: {finding.message}" for finding in review.of_kind(kinds.READER_BREAKS))
+    yield from (
+        f"! {finding.title}: {finding.message}" for finding in review.select_kind(kinds.READER_BREAKS)
+    )
 
 
 def _assumption(review: "SqlReview") -> str:
@@ -144,7 +148,7 @@ def _describe_affected(impact: Mapping[str, Any]) -> str:
 
 def _list_dropped_columns(review: "SqlReview") -> Mapping[str, list[str]]:
     columns: dict[str, list[str]] = {}
-    for finding in review.of_kind(kinds.COLUMN_DROPPED):
+    for finding in review.select_kind(kinds.COLUMN_DROPPED):
         columns.setdefault(finding.dataset, []).append(finding.column)
     return columns
 
@@ -167,7 +171,7 @@ def _as_json(review: "SqlReview") -> dict[str, Any]:
         "problems": [problem.as_json() for problem in review.shown.problems],
         "breaks": [
             {"where": finding.title, "why": finding.message}
-            for finding in review.of_kind(kinds.READER_BREAKS)
+            for finding in review.select_kind(kinds.READER_BREAKS)
         ],
     }
     if review.is_compared:
@@ -177,10 +181,10 @@ def _as_json(review: "SqlReview") -> dict[str, Any]:
 
 def _changes(review: "SqlReview") -> dict[str, Any]:
     def edges(kind: str) -> list[dict[str, str]]:
-        findings = review.of_kind(kind)
+        findings = review.select_kind(kind)
         return [finding.edge._asdict() for finding in findings if finding.edge]
 
-    altered = review.of_kind(kinds.EXPRESSION_CHANGED)
+    altered = review.select_kind(kinds.EXPRESSION_CHANGED)
     return {
         "files": [file._asdict() for file in review.changed],
         "added": edges(kinds.INPUT_ADDED),
@@ -190,7 +194,7 @@ def _changes(review: "SqlReview") -> dict[str, Any]:
             for finding in altered
             if finding.edge
         ],
-        "dropped_datasets": [finding.dataset for finding in review.of_kind(kinds.TABLE_REMOVED)],
+        "dropped_datasets": [finding.dataset for finding in review.select_kind(kinds.TABLE_REMOVED)],
         "dropped_columns": dict(_list_dropped_columns(review)),
         "clauses": [
             {
@@ -208,8 +212,8 @@ def _changes(review: "SqlReview") -> dict[str, Any]:
                 "before": finding.before,
                 "after": finding.after,
             }
-            for finding in review.of_kind(kinds.TYPE_CHANGED)
+            for finding in review.select_kind(kinds.TYPE_CHANGED)
         ],
-        "unknown_columns": [finding.dataset for finding in review.of_kind(kinds.COLUMNS_UNKNOWN)],
+        "unknown_columns": [finding.dataset for finding in review.select_kind(kinds.COLUMNS_UNKNOWN)],
         "affected": list(_list_affected(review)),
     }

@@ -74,7 +74,7 @@ def fields_of(data_type: str, *, of_maps: bool = True) -> Fields | None:
     for _ in range(_MAX_DEPTH):
         structure = _STRUCTURE.match(data_type)
         if structure is not None:
-            return tuple(map(_field, _inside(data_type, structure.end()) or ())) or None
+            return tuple(map(_field, _split_bracket(data_type, structure.end()) or ())) or None
         element = _element(data_type, of_maps=of_maps)
         if element is None:
             break
@@ -91,7 +91,7 @@ def is_structure(data_type: str) -> bool:
 def _element(data_type: str, *, of_maps: bool) -> str | None:
     around = _AROUND.match(data_type)
     if around is not None:
-        inner = _inside(data_type, around.end())
+        inner = _split_bracket(data_type, around.end())
         return inner[-1] if inner and (of_maps or around["kind"].lower() != "map") else None
     array = _ARRAY.search(data_type)
     return data_type[: array.start()] if array is not None else None
@@ -113,7 +113,7 @@ def _field(part: str) -> tuple[str, str]:
     return (name.strip(), data_type.strip()) if data_type.strip() else ("", part)
 
 
-def _inside(text: str, start: int) -> list[str] | None:
+def _split_bracket(text: str, start: int) -> list[str] | None:
     """Return what commas separate in the bracket at `start`; None if it is not closed."""
     parts: list[str] = []
     depth, begin = 0, start + 1

@@ -65,7 +65,7 @@ def derive_flows(
     written: dict[Value[Source], str] = {}
     chains: Chains[Source] = Chains()
     for column, value in columns:
-        for (source, name), transformation, step, fields in chains.of(value):
+        for (source, name), transformation, step, fields in chains.trace(value):
             key = (field_path(column, *fields), source, name)
             transformations[key].add(transformation)
             if step is not None:

@@ -139,7 +139,7 @@ class Roles(NamedTuple):
     first: tuple[Role, ...]
     others: tuple[Role, ...]
 
-    def at(self, position: int, count: int | None = None) -> Role:
+    def get_role(self, position: int, count: int | None = None) -> Role:
         """Return the role of the argument at a position, from 0; `count`: how many there are, if known."""
         if position < len(self.first):
             return self.first[position]
@@ -147,9 +147,9 @@ class Roles(NamedTuple):
         is_left_over = turn == 0 and count is not None and position == count - 1
         return self.others[-1 if is_left_over else turn]
 
-    def of(self, count: int) -> tuple[Role, ...]:
+    def list_roles(self, count: int) -> tuple[Role, ...]:
         """Return the roles of `count` arguments."""
-        return tuple(self.at(position, count) for position in range(count))
+        return tuple(self.get_role(position, count) for position in range(count))
 
 
 class LambdaRoles(NamedTuple):

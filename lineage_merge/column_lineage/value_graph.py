@@ -274,7 +274,7 @@ class Chains(Generic[Source]):
     def __init__(self) -> None:
         self._reached: dict[Value[Source], _Reached[Source]] = {}
 
-    def of(self, target: Value[Source]) -> set[Chain[Source]]:
+    def trace(self, target: Value[Source]) -> set[Chain[Source]]:
         """Return the paths from `target` to source columns, one for each kind of path."""
         chains: set[Chain[Source]] = set()
         start: tuple[Value[Source], tuple[str, ...]] = (target, ())

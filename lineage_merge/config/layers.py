@@ -31,7 +31,7 @@ class SettingOrigins:
     others: Mapping[str, str] = field(default_factory=dict)
     unknown_variables: tuple[str, ...] = ()
 
-    def of(self, path: str) -> str:
+    def find_origin(self, path: str) -> str:
         """Return ``lineage_merge.yml:12``, ``--dag-name`` or ``LINEAGE_MERGE_DAG_NAME``; "" if unknown.
 
         A missing key has the origin of the section that lacks it.
@@ -48,7 +48,7 @@ class SettingOrigins:
         """Return one error with all findings, each with its origin, in the order of the file's lines."""
         findings = {
             (finding.key, finding.problem): ConfigError(
-                finding.key, finding.problem, finding.origin or self.of(finding.key)
+                finding.key, finding.problem, finding.origin or self.find_origin(finding.key)
             )
             for error in errors
             for finding in error.findings
@@ -147,7 +147,7 @@ def read(file: Path | str, schema: Mapping[str, Any]) -> Layers:
     """Return the settings of `file`, a path or s3://bucket/key, and their lines. Raises `ConfigError`."""
     from lineage_merge.infra import yaml_text  # imported late: --help does not need it
 
-    origin = storage.shown(str(file))
+    origin = storage.redact_location(str(file))
     settings, lines = yaml_text.parse_with_lines(_text(file), origin)
     if not isinstance(settings, dict):
         raise ConfigError("", "must be a mapping with keys such as dag_name and environment", origin)
@@ -170,7 +170,7 @@ def _text(file: Path | str) -> str:
         # ValueError: the content is not UTF-8, or the path has a NUL or an unpaired surrogate.
         invalid = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "not the name of a file"
         reason = error.strerror if isinstance(error, OSError) else invalid
-        raise ConfigError("", f"cannot read {storage.shown(str(file))}: {reason}") from None
+        raise ConfigError("", f"cannot read {storage.redact_location(str(file))}: {reason}") from None
 
 
 def _resolve_paths(settings: Any, schema: Mapping[str, Any], file: Path | str) -> Any:
@@ -182,10 +182,10 @@ def _resolve_paths(settings: Any, schema: Mapping[str, Any], file: Path | str) -
     if isinstance(settings, list):
         is_path = {PATH: schema.get(PATH, False)}
         return [_resolve_paths(each, is_path | schema.get("items", {}), file) for each in settings]
-    return _beside(file, settings) if isinstance(settings, str) and schema.get(PATH) else settings
+    return _resolve_beside(file, settings) if isinstance(settings, str) and schema.get(PATH) else settings
 
 
-def _beside(file: Path | str, location: str) -> str:
+def _resolve_beside(file: Path | str, location: str) -> str:
     """Resolve a location in a configuration file: relative paths are relative to the file's folder.
 
     Absolute paths and paths that begin with ``~`` are local, also if the file is on S3.
@@ -208,7 +208,9 @@ def _resolve_in_bucket(file: str, location: str) -> str:
     for part in location.split("/"):
         if part == "..":
             if not folders:
-                raise ConfigError("", f"path outside of the bucket: {location}", storage.shown(file))
+                raise ConfigError(
+                    "", f"path outside of the bucket: {location}", storage.redact_location(file)
+                )
             folders.pop()
         elif part != ".":
             folders.append(part)

@@ -39,7 +39,7 @@ class ChangedElements:
         return self.earlier_jobs - self.jobs
 
 
-def changed_elements(
+def find_changed_elements(
     before: LineageGraph, after: LineageGraph, environment: str | None = None, dag: str | None = None
 ) -> ChangedElements:
     """Return what differs; with `dag` only elements that had it before or have it now."""

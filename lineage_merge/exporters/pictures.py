@@ -55,12 +55,12 @@ def _stream(export: Export) -> ExportResult:
 
     counts = Counter(vertices=0, edges=0)
 
-    def counted() -> Iterator[Vertex | Edge]:
+    def count_elements() -> Iterator[Vertex | Edge]:
         for element in export.everything(LABELS_WITH_TESTS):
             counts["vertices" if isinstance(element, Vertex) else "edges"] += 1
             yield element
 
-    write_lines(export.out, write_elements(counted()))
+    write_lines(export.out, write_elements(count_elements()))
     return ExportResult(export.out or "", dict(counts))
 
 

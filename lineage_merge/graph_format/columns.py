@@ -15,7 +15,15 @@ from typing import Any, Protocol
 from lineage_merge.graph_format.arrow import arrow_schema, table_of_lines
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.batches import batched
-from lineage_merge.infra.storage import Slice, StoredFile, is_s3, read_bytes, read_lines, shown, size_of
+from lineage_merge.infra.storage import (
+    Slice,
+    StoredFile,
+    is_s3,
+    read_bytes,
+    read_lines,
+    redact_location,
+    size_of,
+)
 from lineage_merge.model.errors import IntermediateError
 
 NEEDS_PYARROW = "Parquet and JSON lines need pyarrow. Fix: install lineage-merge[parquet]"
@@ -83,16 +91,16 @@ def open_parquet(files: Iterable[str]) -> ParquetColumns:
 
     Raises `IntermediateError` without pyarrow, and for a damaged file; `SourceError`.
     """
-    return ParquetColumns([(file, opened_parquet(file)) for file in files])
+    return ParquetColumns([(file, open_parquet_file(file)) for file in files])
 
 
-def opened_parquet(file: str) -> Any:
+def open_parquet_file(file: str) -> Any:
     """Return a `ParquetFile` whose texts are read by dictionary. Raises the errors of `open_parquet`."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ModuleNotFoundError:
-        raise IntermediateError(f"{shown(file)}: {NEEDS_PYARROW}") from None
+        raise IntermediateError(f"{redact_location(file)}: {NEEDS_PYARROW}") from None
     try:
         if not is_s3(file):
             size_of(file)  # no pipe, for which the reader would wait
@@ -107,7 +115,7 @@ def opened_parquet(file: str) -> Any:
 
 def report_damage(file: str) -> IntermediateError:
     """Return the error of a file that Arrow cannot read."""
-    return IntermediateError(f"{shown(file)}: invalid or incomplete Parquet file")
+    return IntermediateError(f"{redact_location(file)}: invalid or incomplete Parquet file")
 
 
 def _list_names(file: Any) -> Iterator[str]:

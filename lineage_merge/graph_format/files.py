@@ -146,7 +146,7 @@ def _read_locally(path: str, name: str, ddl: str) -> Iterator[Row]:
 
 def _rows(engine: Engine, frame: DataFrame) -> Rows[Row]:
     if isinstance(engine, SparkEngine):
-        return engine.of_frame(frame).map(_drop_unknown)
+        return engine.from_frame(frame).map(_drop_unknown)
     return engine.rows(map(_drop_unknown, frame.collect()))
 
 

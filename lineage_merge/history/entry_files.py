@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
-from lineage_merge.graph_format.columns import NEEDS_PYARROW, Columns, open_parquet, opened_parquet
+from lineage_merge.graph_format.columns import NEEDS_PYARROW, Columns, open_parquet, open_parquet_file
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history.fingerprints import Sums, add_sums, sums_of
 from lineage_merge.history.layout import PARTITION_KEYS, Kind
@@ -56,7 +56,7 @@ def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | 
             parts = rows.map_numbered_partitions(partial(_write_partition, kind, folder)).collect()
         return WrittenFile(sum(number for number, _ in parts), add_sums(sums for _, sums in parts))
     if spark is None:
-        raise IntermediateError(f"{storage.shown(folder)}: {NEEDS_PYARROW}")
+        raise IntermediateError(f"{storage.redact_location(folder)}: {NEEDS_PYARROW}")
     from lineage_merge.graph_format import files
 
     return WrittenFile(files.write_columns(spark, folder, rows, _DDL[kind], PARTITION_KEYS, COMPRESSION))
@@ -84,7 +84,7 @@ def read_columns(folder: str) -> Columns:
 def open_files(folder: str) -> Iterator[tuple[str, Any]]:
     """Yield the files of a folder, opened. Errors as in `read_columns`."""
     for file in _files(folder):
-        yield file, opened_parquet(file)
+        yield file, open_parquet_file(file)
 
 
 def has_files(folder: str) -> bool:
@@ -95,8 +95,8 @@ def has_files(folder: str) -> bool:
 def missing_files(folder: str, problem: str) -> IntermediateError:
     """Return the error of an entry without all of its files."""
     return IntermediateError(
-        f"{storage.shown(folder)}: {problem}; `history compact` deleted the entry meanwhile, or its files are"
-        " damaged. Fix: repeat the command"
+        f"{storage.redact_location(folder)}: {problem}; `history compact` deleted the entry meanwhile, or its"
+        " files are damaged. Fix: repeat the command"
     )
 
 

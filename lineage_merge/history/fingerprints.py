@@ -96,7 +96,9 @@ def _parse(text: str, file: str) -> Sums | None:
             return None
         return _FORMAT.unpack(zlib.decompress(base64.b64decode(stored["sums"])))
     except (ValueError, KeyError, TypeError, zlib.error, struct.error):
-        raise IntermediateError(f"{storage.shown(file)}: not the fingerprints of an entry") from None
+        raise IntermediateError(
+            f"{storage.redact_location(file)}: not the fingerprints of an entry"
+        ) from None
 
 
 def _list_described(row: Row) -> Iterator[str]:

@@ -53,7 +53,7 @@ def read_records(location: str, merges: Sequence[ScopedName]) -> list[MergeRecor
     """
     files = [layout.json_file(location, MERGES, *merge) for merge in merges]
     return [
-        None if text is None else parse_record(text, storage.shown(file))
+        None if text is None else parse_record(text, storage.redact_location(file))
         for file, text in zip(files, storage.read_texts(files), strict=True)
     ]
 
@@ -80,7 +80,7 @@ def newest_until(
         if None not in records.values():
             by_scope = {scope: record for (scope, _), record in records.items()}
             return [by_scope.get(dag_scope) for dag_scope in scopes]
-    raise SourceError(f"{storage.shown(location)}: merges are deleted while they are read")
+    raise SourceError(f"{storage.redact_location(location)}: merges are deleted while they are read")
 
 
 def write_record(location: str, scope: DagScope, record: MergeRecord) -> None:
@@ -116,11 +116,11 @@ def read_moves(
 
 
 def _moves(text: str, file: str) -> dict[str, str]:
-    content = parse_object(text, storage.shown(file), _MOVES)
+    content = parse_object(text, storage.redact_location(file), _MOVES)
     try:
         return {str(old): str(new) for old, new in content["moves"].items()}
     except (KeyError, AttributeError):
-        raise IntermediateError(f"{storage.shown(file)}: not {_MOVES}") from None
+        raise IntermediateError(f"{storage.redact_location(file)}: not {_MOVES}") from None
 
 
 def entry_names(location: str, scope: DagScope, after: MergeName | None = None) -> set[MergeName]:
@@ -139,7 +139,7 @@ def write_details(file: str, report: Report | None, config: Config) -> None:
     """Write the report and the configuration of a merge."""
     values = {
         "report": report.as_redacted_json() if report else None,
-        "configuration": without_secrets(config),
+        "configuration": redact_settings(config),
     }
     storage.create_file(file, json.dumps(values, ensure_ascii=False, indent=2) + "\n")
 
@@ -155,11 +155,11 @@ def read_report(location: str, scope: DagScope, record: MergeRecord) -> Report |
         report = json.loads(text)["report"]
         return Report.from_json(report) if report else None
     except (ValueError, KeyError, TypeError):
-        file = storage.shown(layout.json_file(location, DETAILS, scope, record.name))
+        file = storage.redact_location(layout.json_file(location, DETAILS, scope, record.name))
         raise IntermediateError(f"{file}: not the details of a merge") from None
 
 
-def without_secrets(settings: Any) -> Any:
+def redact_settings(settings: Any) -> Any:
     """Return settings as JSON values: addresses redacted, and secrets masked, empty values omitted."""
     if is_dataclass(settings):
         values = {field.name: getattr(settings, field.name) for field in fields(settings)}
@@ -167,7 +167,7 @@ def without_secrets(settings: Any) -> Any:
     if isinstance(settings, Mapping):
         return _mask(settings)
     if isinstance(settings, list | tuple | set | frozenset):
-        return [without_secrets(setting) for setting in settings]
+        return [redact_settings(setting) for setting in settings]
     if settings is None or isinstance(settings, bool | int | float):
         return settings
     return redact(str(settings))
@@ -175,7 +175,7 @@ def without_secrets(settings: Any) -> Any:
 
 def _mask(values: Mapping[Any, Any]) -> dict[str, Any]:
     return {
-        str(key): MASK if names_secret(str(key)) else without_secrets(value)
+        str(key): MASK if names_secret(str(key)) else redact_settings(value)
         for key, value in values.items()
         if value not in (None, "", (), {}, [])
     }

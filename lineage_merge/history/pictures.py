@@ -59,7 +59,8 @@ def merges_until(location: str, moment: Moment, environment: str | None = None) 
         where = f" of {environment}" if environment else ""
         known = merge_index.environments(location) if environment else []
         raise NotFound(
-            f"{storage.shown(location)}: no history{where}" + ("; it has:" if known else ""), tuple(known)
+            f"{storage.redact_location(location)}: no history{where}" + ("; it has:" if known else ""),
+            tuple(known),
         )
     time = _time_of(location, scopes, moment)
     newest = merge_index.newest_until(location, scopes, time)
@@ -104,7 +105,7 @@ def picture_of(location: str, merges: Sequence[ScopedMerge]) -> Picture:
         entry = entry_columns(location, scope, record)
         for name, ids in moves[scope.environment]:
             if record.entry and name > record.entry:
-                entry = renamed(entry, ids, scope)
+                entry = rename_entry(entry, ids, scope)
         entries.append((scope, entry))
     nodes = combine_nodes([(scope, entry.nodes) for scope, entry in entries])
     constants = [{"environment": scope.environment, "dag_name": scope.dag_name} for scope, _ in entries]
@@ -183,13 +184,15 @@ def _replace(nodes: Columns, newer: Columns, removed: Collection[str] = ()) -> C
     return StackedColumns([nodes, newer], pa.concat_arrays([retained, added]))
 
 
-def renamed(entry: Picture, ids: Mapping[str, str], scope: DagScope) -> Picture:
+def rename_entry(entry: Picture, ids: Mapping[str, str], scope: DagScope) -> Picture:
     """Return an entry with the new ids of datasets; a node or edge that has a new id takes precedence.
 
     As in the graph, an edge between the two would become a loop, and is omitted.
     """
-    nodes = _change(entry.nodes, _at(entry.nodes, ("id",), ids), partial(_rename_node, ids), node_ddl())
-    moved = _at(entry.edges, ("from", "to"), ids)
+    nodes = _change(
+        entry.nodes, _find_positions(entry.nodes, ("id",), ids), partial(_rename_node, ids), node_ddl()
+    )
+    moved = _find_positions(entry.edges, ("from", "to"), ids)
     edges = _change(entry.edges, moved, lambda edge: rename_edge(edge, ids, *scope), edge_ddl())
     return Picture(nodes, edges)
 
@@ -199,7 +202,7 @@ def _rename_node(ids: Mapping[str, str], node: Row) -> Row:
     return {**node, "id": ids.get(dataset, dataset) + node["id"][len(dataset) :]}
 
 
-def _at(columns: Columns, names: Sequence[str], datasets: Iterable[str]) -> Sequence[int]:
+def _find_positions(columns: Columns, names: Sequence[str], datasets: Iterable[str]) -> Sequence[int]:
     """Return the positions of rows with one of these datasets, or a column of one, in one of the columns."""
     import pyarrow.compute as pc
 

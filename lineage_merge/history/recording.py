@@ -42,7 +42,7 @@ class Recorder:
     before: LastLoad
 
     @classmethod
-    def before_load(cls, location: str, scope: DagScope, graph: Graph) -> "Recorder":
+    def read_last_load(cls, location: str, scope: DagScope, graph: Graph) -> "Recorder":
         """Read what the graph stores about the last load of a DAG.
 
         Raises `GraphError`, and `IntermediateError` if the merge could not be added after the load: the

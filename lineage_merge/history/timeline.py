@@ -71,7 +71,7 @@ def merges_of(location: str, environment: str | None = None, dag: str | None = N
     if not merges:
         limits = [limit for limit in (dag, environment) if limit]
         where = f" of {' in '.join(limits)}" if limits else ""
-        raise NotFound(f"{storage.shown(location)}: no history{where}")
+        raise NotFound(f"{storage.redact_location(location)}: no history{where}")
     return sorted(merges, key=lambda merge: merge.record.name)
 
 

@@ -124,7 +124,7 @@ class _Types:
         self.conditions: list[_Check] = []
         self.type = self._make_merged(self._merge(schema, self.conditions))
 
-    def _of(self, schema: Mapping[str, Any]) -> Any:
+    def _make_type(self, schema: Mapping[str, Any]) -> Any:
         references = [part["$ref"] for part in self._parts(schema) if "$ref" in part]
         if any(self._inside.count(name) >= _MAX_DEPTH for name in references):
             return _NOTHING
@@ -165,7 +165,7 @@ class _Types:
         if condition.keys() - {"properties", "required"} or value.keys() not in ({"const"}, {"enum"}):
             raise TypeError(f"no type is made of this condition: {condition}")
         values = value["enum"] if "enum" in value else (value["const"],)
-        return _Check(name, tuple(values), self._of({"type": "object", "allOf": [then]}))
+        return _Check(name, tuple(values), self._make_type({"type": "object", "allOf": [then]}))
 
     def _make_merged(self, schema: Mapping[str, Any]) -> Any:
         unknown = schema.keys() - _OF_ONE_TYPE - {"enum", "type"}
@@ -180,19 +180,19 @@ class _Types:
     def _make_named(self, name: str, schema: Mapping[str, Any]) -> Any:
         match name:
             case "array":
-                item: Any = self._of(schema.get("items", {}))
+                item: Any = self._make_type(schema.get("items", {}))
                 return list[item]
             case "object":
                 return self._object(schema)
             case "string":
-                return _bound(str, schema, "minLength", "pattern")
+                return _limit(str, schema, "minLength", "pattern")
             case "integer":
-                return _bound(int, schema, "minimum", "maximum")
+                return _limit(int, schema, "minimum", "maximum")
             case "number":
                 # Python also parses NaN and Infinity, which are none in JSON.
                 finite = {"minimum": -float_info.max, "maximum": float_info.max, **schema}
-                integer: Any = _bound(int, schema, "minimum", "maximum")
-                return integer | _bound(float, finite, "minimum", "maximum")
+                integer: Any = _limit(int, schema, "minimum", "maximum")
+                return integer | _limit(float, finite, "minimum", "maximum")
             case "boolean":
                 return bool
             case "null":
@@ -204,18 +204,18 @@ class _Types:
         properties = {name: {} for name in required} | schema.get("properties", {})
         others = schema.get("additionalProperties")
         if not properties and isinstance(others, Mapping):
-            value: Any = self._of(others)
+            value: Any = self._make_type(others)
             return dict[str, value]
         if others not in (None, True):
             raise TypeError("no type is made of properties beside others")
         if not properties or (others and self._retains_all):
             self.is_partial |= bool(properties)
             return dict[str, Any]
-        fields = {name: self._of(part) for name, part in properties.items()}
+        fields = {name: self._make_type(part) for name, part in properties.items()}
         optional = {name: NotRequired[type_] for name, type_ in fields.items() if name not in required}
         return _typed_dict("Fields", fields | optional)
 
 
-def _bound(plain: type, schema: Mapping[str, Any], *keywords: str) -> Any:
+def _limit(plain: type, schema: Mapping[str, Any], *keywords: str) -> Any:
     bounds = {_BOUNDS[keyword]: schema[keyword] for keyword in keywords if keyword in schema}
     return Annotated[plain, msgspec.Meta(**bounds)] if bounds else plain

@@ -54,7 +54,7 @@ def count(number: int) -> None:
         budget.spend(number)
 
 
-def at_most(number: int) -> int:
+def limit_read(number: int) -> int:
     """Return the bytes to read at once, out of `number` (-1: all): at most one more than the limit."""
     budget = _BUDGET.get()
     if budget is None:

@@ -94,7 +94,7 @@ def list_files(folder: str) -> list[StoredFile]:
     with _translate_errors(folder):
         files = sorted(_list_s3(folder) if is_s3(folder) else _list_local(folder))
     if not files:
-        raise SourceMissing(f"{shown(folder)}: no files found")
+        raise SourceMissing(f"{redact_location(folder)}: no files found")
     return files
 
 
@@ -113,17 +113,17 @@ def read_bytes(location: str) -> bytes:
     """
     with _translate_errors(location), open_stream(location) as stream:
         if not location.endswith(".gz"):
-            content = stream.read(input_budget.at_most(-1))
+            content = stream.read(input_budget.limit_read(-1))
             input_budget.count(len(content))
             return content
         unpacked = _GzipReader(location, stream, MIN_BYTES_FOR_RATIO)
         data = bytearray()
-        while block := unpacked.read1(input_budget.at_most(_BLOCK_BYTES)):
+        while block := unpacked.read1(input_budget.limit_read(_BLOCK_BYTES)):
             input_budget.count(len(block))
             data += block
             if len(data) > MAX_UNPACKED_BYTES:
                 problem = f"unpacks to more than {MAX_UNPACKED_BYTES:,} bytes"
-                raise DocumentError(shown(location), "", problem)
+                raise DocumentError(redact_location(location), "", problem)
         return bytes(data)
 
 
@@ -132,7 +132,7 @@ def read_text(location: str) -> str:
     try:
         return read_bytes(location).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DocumentError(shown(location), "", f"not UTF-8 text (byte {error.start})") from None
+        raise DocumentError(redact_location(location), "", f"not UTF-8 text (byte {error.start})") from None
 
 
 def read_texts(locations: Sequence[str]) -> list[str | None]:
@@ -204,11 +204,11 @@ def children_of(folders: Sequence[str]) -> list[list[str]]:
         return [children(folder) for folder in folders]
     client = _s3()
 
-    def listed(folder: str) -> list[str]:
+    def list_folder(folder: str) -> list[str]:
         with _translate_errors(folder):
             return sorted(_children_s3(client, folder, ""))
 
-    return _concurrently(listed, folders)
+    return _concurrently(list_folder, folders)
 
 
 def _children_s3(client: Any, folder: str, after: str) -> list[str]:
@@ -410,7 +410,7 @@ def _line_blocks(
     partial: list[bytes] = []  # the start of an incomplete line
     size = 0
     while end is None or offset < end:
-        block = stream.read1(input_budget.at_most(_LINE_BLOCK_BYTES))
+        block = stream.read1(input_budget.limit_read(_LINE_BLOCK_BYTES))
         input_budget.count(len(block))
         partial.append(block)
         size += len(block)
@@ -424,7 +424,7 @@ def _line_blocks(
         if end is not None and offset + complete > end:
             lines = _starting_before(end, offset, lines)
         if complete > MAX_LINE_BYTES:
-            yield from _until_too_long(location, offset, lines)
+            yield from _check_lengths(location, offset, lines)
         elif lines:
             yield offset, lines
         offset += complete
@@ -437,11 +437,11 @@ def _starting_before(end: int, offset: int, lines: list[bytes]) -> list[bytes]:
     return [line for start, line in zip(starts, lines, strict=False) if start < end]
 
 
-def _until_too_long(location: str, offset: int, lines: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:
+def _check_lengths(location: str, offset: int, lines: list[bytes]) -> Iterator[tuple[int, list[bytes]]]:
     for line in lines:
         if len(line) > MAX_LINE_BYTES:
             problem = f"byte {offset}: a line of more than {MAX_LINE_BYTES:,} bytes; the rest is not read"
-            raise DocumentError(shown(location), "", problem)
+            raise DocumentError(redact_location(location), "", problem)
         yield offset, [line]
         offset += len(line)
 
@@ -467,13 +467,13 @@ class _GzipReader:
         try:
             data: bytes = self._stream.read1(limit)
         except _INVALID_GZIP:
-            raise DocumentError(shown(self._location), "", "not a valid gzip file") from None
+            raise DocumentError(redact_location(self._location), "", "not a valid gzip file") from None
         self._size += len(data)
         if self._bytes_per_line:
             self._size += self._bytes_per_line * data.count(b"\n")
         if self._size > max(self._min_bytes_for_ratio, self._packed.size * MAX_RATIO):
             problem = f"unpacks to more than {MAX_RATIO} times its size"
-            raise DocumentError(shown(self._location), "", problem)
+            raise DocumentError(redact_location(self._location), "", problem)
         return data
 
 
@@ -496,14 +496,14 @@ def _scheme(location: str) -> str:
     return scheme.lower() if separator else ""
 
 
-def shown(location: str) -> str:
+def redact_location(location: str) -> str:
     """Return a location for messages, with passwords redacted."""
     return redact(location) if "://" in location else location
 
 
 def _local(location: str) -> Path:
     if _scheme(location) not in ("", "file"):
-        raise SourceError(f"{shown(location)}: neither a local path nor s3://bucket/key")
+        raise SourceError(f"{redact_location(location)}: neither a local path nor s3://bucket/key")
     path = location.partition("://")[2] if _scheme(location) else location
     try:
         return Path(path).expanduser()
@@ -619,7 +619,7 @@ def _open_local(location: str) -> io.BufferedReader:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError
     kind = "a named pipe" if stat.S_ISFIFO(mode) else "a device"
-    raise DocumentError(shown(location), "", f"{kind}, not a file")
+    raise DocumentError(redact_location(location), "", f"{kind}, not a file")
 
 
 class _Readable(io.RawIOBase):
@@ -640,7 +640,7 @@ class _Readable(io.RawIOBase):
 @contextmanager
 def _translate_errors(location: str, action: str = "read") -> Iterator[None]:
     """Translate errors of file access to errors of this package."""
-    name = shown(location)
+    name = redact_location(location)
     try:
         yield
     except FileNotFoundError as error:

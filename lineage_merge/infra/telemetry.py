@@ -153,17 +153,17 @@ def running(config: RunSettings, out: TextIO | None = None) -> Iterator[ActiveRu
             yield run
             set_counts(run.counts)
         failed = False
-        log.info("done", extra={"counts": dict(run.counts), "seconds": _since(started)})
+        log.info("done", extra={"counts": dict(run.counts), "seconds": _measure_since(started)})
     finally:
         if config.metrics.format == "emf":
             counts = {**run.counts, "failed": int(failed)}
             now = time.time_ns() // 1_000_000
-            line = emf_line(config.metrics.namespace, run, counts, _since(started), now)
+            line = emf_line(config.metrics.namespace, run, counts, _measure_since(started), now)
             print(line, file=out or sys.stdout, flush=True)
         _current.reset(token)
 
 
-def _since(started: float) -> float:
+def _measure_since(started: float) -> float:
     return round(time.monotonic() - started, 3)
 
 
@@ -214,13 +214,13 @@ def step(name: str) -> Iterator[ActiveStep]:
             set_counts(marked.counts)
         if run:
             run.counts.update(marked.counts)
-        fields = {"counts": marked.counts, "seconds": _since(started)}
+        fields = {"counts": marked.counts, "seconds": _measure_since(started)}
         log.debug("%s: done", name, extra=fields)
     finally:
         _step.reset(token)
 
 
-def in_step(on_progress: Callable[[str], None]) -> Callable[[str], None]:
+def bind_step(on_progress: Callable[[str], None]) -> Callable[[str], None]:
     """Return `on_progress` for other threads, with the run and step of this thread."""
     context = copy_context()
     return lambda line: context.copy().run(on_progress, line)

@@ -44,7 +44,7 @@ def vertices_at(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
     return project_vertices(g.V(*ids))
 
 
-def in_event_loop() -> bool:
+def is_in_event_loop() -> bool:
     """Return whether the caller runs in an event loop, as in a notebook's cells."""
     try:
         asyncio.get_running_loop()

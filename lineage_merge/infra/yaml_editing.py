@@ -34,7 +34,7 @@ def append(text: str, path: Path, item: Any) -> str:
     """
 
     def change(value: Any) -> None:
-        parent = _at(value, path[:-1])
+        parent = _make_at(value, path[:-1])
         parent[path[-1]] = [*(parent.get(path[-1]) or ()), item]
 
     return _edit(text, path, [item], change, _append)
@@ -44,7 +44,7 @@ def assign(text: str, path: Path, new: Any) -> str:
     """Return the text with another value at `path`, which may be missing. Raises `ConfigError`."""
 
     def change(value: Any) -> None:
-        _at(value, path[:-1])[path[-1]] = new
+        _make_at(value, path[:-1])[path[-1]] = new
 
     return _edit(text, path, new, change, _replace)
 
@@ -53,19 +53,19 @@ def rename(text: str, path: Path, name: str) -> str:
     """Return the text with another name of the key at `path`. Raises `ConfigError`."""
 
     def change(value: Any) -> None:
-        parent = _at(value, path[:-1])
+        parent = _make_at(value, path[:-1])
         parent[name] = parent.pop(path[-1])
 
     def candidates(text: str, places: "_Places", node: Node, _value: Any) -> Iterator[str]:
         parent = places.find(path[:-1])
         for key, child in parent.value if isinstance(parent, MappingNode) else ():
             if child is node:
-                yield _between(text, key, _flow(name))
+                yield _replace_node(text, key, _flow(name))
 
     return _edit(text, path, None, change, candidates)
 
 
-def _at(value: Any, path: Path) -> Any:
+def _make_at(value: Any, path: Path) -> Any:
     """Return the value at a path, where missing and empty mappings are made."""
     for part in path:
         if isinstance(part, str) and value.get(part) is None:
@@ -156,7 +156,7 @@ def _candidates(text: str, places: _Places, path: Path, value: Any, at_node: _Ca
         yield from _add(text, places, parent, {path[depth]: missing})
     else:
         yield from _replace(text, places, empty, missing)
-        yield from _below(text, parent, str(path[depth]), missing)
+        yield from _insert_below(text, parent, str(path[depth]), missing)
 
 
 def _nest(path: Path, value: Any) -> Any:
@@ -169,7 +169,7 @@ def _is_null(node: Node | None) -> bool:
     return isinstance(node, ScalarNode) and node.tag == "tag:yaml.org,2002:null"
 
 
-def _below(text: str, parent: Node, key: str, value: Any) -> Iterator[str]:
+def _insert_below(text: str, parent: Node, key: str, value: Any) -> Iterator[str]:
     """Yield the text with a block below a key without a value."""
     for name, _ in parent.value:
         if name.value == key:
@@ -179,7 +179,7 @@ def _below(text: str, parent: Node, key: str, value: Any) -> Iterator[str]:
 
 def _replace(text: str, places: _Places, node: Node, value: Any) -> Iterator[str]:
     if node.start_mark.index < node.end_mark.index:
-        yield _between(text, node, _flow(value))
+        yield _replace_node(text, node, _flow(value))
 
 
 def _append(text: str, places: _Places, node: Node, value: Any) -> Iterator[str]:
@@ -215,7 +215,7 @@ def _add_in_brackets(text: str, places: _Places, node: Node, added: str) -> str:
     return f"{text[:end]}, {added}{text[end:]}"
 
 
-def _between(text: str, node: Node, new: str) -> str:
+def _replace_node(text: str, node: Node, new: str) -> str:
     return text[: node.start_mark.index] + new + text[node.end_mark.index :]
 
 

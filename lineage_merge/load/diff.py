@@ -93,7 +93,7 @@ class Change(NamedTuple):
         return self.kind not in UNWRITTEN
 
 
-def created_at(element: Change, now: int) -> int | None:
+def get_first_seen(element: Change, now: int) -> int | None:
     """Return the value of `first_seen` of an element that the load creates."""
     return now if element.kind == "new" else None
 

@@ -76,7 +76,7 @@ def plan(merge: MergeOutput, graph: DagReader, comparison: Comparison, digest: s
 def _effect(comparison: Comparison, deletions: Deletions) -> Effect:
     counts = comparison.counts
     deleted = deletions.vertex_count + deletions.edge_count
-    renamed = comparison.moves or comparison.renames.of_kind("remove")
+    renamed = comparison.moves or comparison.renames.select_kind("remove")
     if counts.edges_to_write or counts.interim or deleted or renamed:
         return "lineage"
     if counts.nodes_to_write > counts.changed_runs:
@@ -90,7 +90,7 @@ def describe_changes(plan: LoadPlan) -> tuple[str, ...]:
     nodes, edges = (rows.filter(attrgetter("is_written")) for rows in (compared.nodes, compared.edges))
     nodes_shown = first_rows(nodes, _SHOWN, lambda node: node.row.get("id") or "")
     edges_shown = first_rows(edges, _SHOWN, _edge_sort_key)
-    removed = [change for change in compared.renames.of_kind("remove") if change.property == "aliases"]
+    removed = [change for change in compared.renames.select_kind("remove") if change.property == "aliases"]
     return (
         *(
             f"moved {duplicate} to {canonical}"

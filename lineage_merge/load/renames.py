@@ -52,7 +52,7 @@ class Renames:
 
     changes: tuple[NameCorrection, ...] = ()
 
-    def of_kind(self, kind: Kind) -> list[NameCorrection]:
+    def select_kind(self, kind: Kind) -> list[NameCorrection]:
         """Return the changes of one kind, in a stable order."""
         return [change for change in self.changes if change.kind == kind]
 
@@ -202,7 +202,7 @@ def find_replaced_edges(
     `edges`: as compared by `load.diff`.
     """
     canonical_ids: dict[str, set[str]] = {}
-    for change in renames.of_kind("edges"):
+    for change in renames.select_kind("edges"):
         canonical_ids.setdefault(change.id, set()).add(change.canonical_id)
     if not canonical_ids:
         return frozenset()

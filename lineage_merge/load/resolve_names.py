@@ -44,12 +44,12 @@ def resolve_names(merge: MergeOutput, graph: DagReader) -> ResolvedNames:
     canonical_ids, alias_ids = merge.canonical_ids, merge.alias_ids
     existing = graph.read_state(nodes.flat_map(node_id).union(alias_ids))
     renames = find_renames(merge.names, nodes, existing, environment, dag_name)
-    canonical_ids |= {change.id: change.canonical_id for change in renames.of_kind("move")}
+    canonical_ids |= {change.id: change.canonical_id for change in renames.select_kind("move")}
     stored_under_alias = {}
     if not _new_datasets(nodes, existing).is_empty():
         # A new dataset may be stored under another name. Names that the merge itself joins are resolved
         # already.
-        ignored = frozenset((change.id, change.value) for change in renames.of_kind("ignore"))
+        ignored = frozenset((change.id, change.value) for change in renames.select_kind("ignore"))
         aliases = graph.read_aliases(engine)
         stored_aliases = resolve_stored_aliases(nodes, existing, aliases, ignored, environment)
         stored_under_alias = {

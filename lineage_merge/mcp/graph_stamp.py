@@ -28,7 +28,7 @@ class OpenedGraph:
     stamp: _Stamp = ()
 
     @classmethod
-    def of(cls, session: Session, started_ns: int) -> "OpenedGraph":
+    def from_session(cls, session: Session, started_ns: int) -> "OpenedGraph":
         """Return a session that was opened from a time (ns since 1970) on.
 
         Without a stamp, and so read again, if its files may have changed meanwhile.

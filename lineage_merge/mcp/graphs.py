@@ -217,9 +217,9 @@ class _GraphThread(threading.Thread):
         self._prepare()
         started = time.time_ns()
         if not self._is_open:
-            return OpenedGraph.of(session_without_graph(self._selection), started)
+            return OpenedGraph.from_session(session_without_graph(self._selection), started)
         session = self._resources.enter_context(open_session(self._selection))
-        return OpenedGraph.of(session, started)
+        return OpenedGraph.from_session(session, started)
 
     def _close(self) -> None:
         self._opened = None

@@ -8,7 +8,7 @@ from mcp import types
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, VERTEX_LABELS, Vertex
 from lineage_merge.mcp.paging import compact
-from lineage_merge.mcp.untrusted_text import escape, shown, unescape
+from lineage_merge.mcp.untrusted_text import escape, format_text, unescape
 from lineage_merge.model.errors import LineageMergeError, QueryError
 from lineage_merge.query.session import Session
 
@@ -93,14 +93,16 @@ def text_of(prompt: Prompt, given: Mapping[str, str]) -> str:
     """
     known = {argument.name for argument in prompt.arguments}
     if unknown := sorted(set(given) - known):
-        raise QueryError(f"unknown argument: {shown(unknown[0], 60)}; arguments: {', '.join(sorted(known))}")
+        raise QueryError(
+            f"unknown argument: {format_text(unknown[0], 60)}; arguments: {', '.join(sorted(known))}"
+        )
     for argument in prompt.arguments:
         if argument.required and not given.get(argument.name, "").strip():
             raise QueryError(f"missing argument: {argument.name}")
     change = given.get("change", "").strip()
     if change and change not in CHANGES:
         raise QueryError(f"change: expected {', '.join(CHANGES)}")
-    filled = {name: compact(shown(given.get(name, "").strip(), _MAX_ARGUMENT)) for name in known}
+    filled = {name: compact(format_text(given.get(name, "").strip(), _MAX_ARGUMENT)) for name in known}
     if "change" in filled and not change:
         filled["change"] = "not decided: omit the argument"
     # In one pass: a value may contain braces.

@@ -15,7 +15,7 @@ from lineage_merge.mcp.paging import Found, compact, fingerprint, page
 from lineage_merge.mcp.prompts import CHANGES, MAX_COMPLETED, PROMPTS, complete, text_of
 from lineage_merge.mcp.tool_errors import as_error, is_expected
 from lineage_merge.mcp.tools import TOOLS, Tool, schema
-from lineage_merge.mcp.untrusted_text import shown
+from lineage_merge.mcp.untrusted_text import format_text
 from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.model.version import __version__
 from lineage_merge.query.session import Session
@@ -89,7 +89,7 @@ class LineageServer:
         """Answer a question; errors are results, too."""
         tool = TOOLS.get(params.name)
         if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"unknown tool: {shown(params.name, 60)}")
+            raise MCPError(types.INVALID_PARAMS, f"unknown tool: {format_text(params.name, 60)}")
         try:
             given = tool.arguments.model_validate(params.arguments or {})
             answer = await self._answer(tool, given)
@@ -110,7 +110,7 @@ class LineageServer:
         """Return a prompt with its arguments."""
         prompt = PROMPTS.get(params.name)
         if prompt is None:
-            raise MCPError(types.INVALID_PARAMS, f"unknown prompt: {shown(params.name, 60)}")
+            raise MCPError(types.INVALID_PARAMS, f"unknown prompt: {format_text(params.name, 60)}")
         try:
             text = text_of(prompt, params.arguments or {})
         except LineageMergeError as error:
@@ -157,7 +157,7 @@ class LineageServer:
         as_of: str | None = getattr(given, "as_of", None)
 
         def ask(session: Session) -> Found:
-            return tool.ask(session.within(environment), given)
+            return tool.ask(session.with_environment(environment), given)
 
         past = Past(as_of, environment) if as_of else Past(only=not tool.reads_graph)
         return await self._graphs.ask(ask, past)

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lineage_merge.mcp.untrusted_text import cut, shown, texts
+from lineage_merge.mcp.untrusted_text import cut, format_text, texts
 from lineage_merge.model.errors import (
     Ambiguous,
     ConfigError,
@@ -52,7 +52,7 @@ class Busy(QueryError):
 def as_error(error: Exception) -> dict[str, Any]:
     """Return an error as JSON: its kind, one line, and candidates for a name."""
     kind, message = _explain(error)
-    answer: dict[str, Any] = {"error": kind, "message": shown(message, _MESSAGE)}
+    answer: dict[str, Any] = {"error": kind, "message": format_text(message, _MESSAGE)}
     if isinstance(error, NotFound | Ambiguous) and error.candidates:
         answer["candidates"] = [cut(text, _CANDIDATE) for text in texts(error.candidates[:_CANDIDATES])]
         if len(error.candidates) > _CANDIDATES:
@@ -104,5 +104,5 @@ def _invalid(error: ValidationError) -> list[str]:
     problems = []
     for problem in error.errors(include_url=False, include_context=False, include_input=False)[:5]:
         name = ".".join(map(str, problem["loc"]))
-        problems.append(f"{shown(name, 60)}: {shown(problem['msg'], 160)}")
+        problems.append(f"{format_text(name, 60)}: {format_text(problem['msg'], 160)}")
     return problems

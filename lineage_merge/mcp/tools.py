@@ -140,12 +140,12 @@ def _model(of: type, base: type[BaseModel], fields: Mapping[str, tuple[Any, Any]
     return create_model(of.__name__, __base__=base, __doc__=doc or of.__doc__, **fields)  # type: ignore[call-overload]
 
 
-def _for_tools(fields: Iterable[RowField]) -> list[RowField]:
+def _select_for_tools(fields: Iterable[RowField]) -> list[RowField]:
     return [field for field in fields if field.is_on("tool")]
 
 
 def _values(record: Any, fields: Iterable[RowField]) -> dict[str, Any]:
-    return {tool.tool_name: _value(tool, record) for tool in _for_tools(fields)}
+    return {tool.tool_name: _value(tool, record) for tool in _select_for_tools(fields)}
 
 
 def _value(field: RowField, record: Any) -> Any:
@@ -165,7 +165,9 @@ def _is_number(field: RowField) -> bool:
 
 def _outputs(several: Sequence[Iterable[RowField]], without: str = "") -> dict[str, tuple[Any, Any]]:
     """Return the types and defaults of fields; what only some of several types have may be missing."""
-    fields = [field for of_type in several for field in _for_tools(of_type) if field.tool_name != without]
+    fields = [
+        field for of_type in several for field in _select_for_tools(of_type) if field.tool_name != without
+    ]
     numbers = Counter(field.tool_name for field in fields)
     return {
         field.tool_name: _output(field, may_be_missing=numbers[field.tool_name] < len(several))

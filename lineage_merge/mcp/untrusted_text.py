@@ -58,7 +58,7 @@ def unescape(text: str) -> str:
     return _ESCAPE.sub(_character, text)
 
 
-def shown(text: str, limit: int) -> str:
+def format_text(text: str, limit: int) -> str:
     """Return a text to read: whitespace collapsed, escaped, of at most `limit` characters."""
     # With a limit, the last part may be long; the parts before it alone exceed the limit then.
     collapsed = " ".join(text.split(None, limit))
@@ -67,7 +67,7 @@ def shown(text: str, limit: int) -> str:
 
 def text(value: Any, limit: int = LONG) -> str:
     """Return a text of the graph to read; "" if there is none."""
-    return shown(str(value), limit) if value not in (None, "") else ""
+    return format_text(str(value), limit) if value not in (None, "") else ""
 
 
 def texts(values: Iterable[Any] | None) -> list[str]:

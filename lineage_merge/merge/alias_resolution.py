@@ -43,14 +43,14 @@ class Aliases:
         """Return the canonical id of each resolved alias."""
         return {alias: alias_target.canonical_id for alias, alias_target in self.resolved.items()}
 
-    def canonical_ids_by(self, rule: str) -> list[str]:
+    def list_canonical_ids(self, rule: str) -> list[str]:
         """Return the canonical ids of the aliases that a rule found."""
         found = (
             self.resolved[alias] for alias, of in self.rules.items() if of == rule and alias in self.resolved
         )
         return sorted({alias.canonical_id for alias in found})
 
-    def without(self, ids: Iterable[str]) -> "Aliases":
+    def drop(self, ids: Iterable[str]) -> "Aliases":
         """Return the aliases without those that resolve to one of these ids."""
         excluded = set(ids)
         dropped = {

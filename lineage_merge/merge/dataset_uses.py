@@ -102,7 +102,7 @@ class Flows:
         self._left = 250 * max_visited
 
     @classmethod
-    def of(cls, elements: Rows[Row], max_visited: int = 20_000) -> "Flows":
+    def from_elements(cls, elements: Rows[Row], max_visited: int = 20_000) -> "Flows":
         """Collect the edges of a merge, of each partition at most `MAX_FLOWS`."""
         return cls.unpack(elements.map_partitions(_pack).collect(), max_visited)
 

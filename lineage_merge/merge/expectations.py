@@ -58,7 +58,7 @@ def _list_unconnected(elements: Rows[Row], pairs: Iterable[tuple[str, str]]) -> 
     jobs = elements.engine.share(dict(by_id))
     for text, target in elements.map_partitions(partial(_find_written, jobs)).collect():
         ids[text].add(target)
-    flows = Flows.of(elements, _MAX_VISITED)
+    flows = Flows.from_elements(elements, _MAX_VISITED)
     for start, end in pairs:
         missing = [text for text in (start, end) if not ids.get(text)]
         if missing:

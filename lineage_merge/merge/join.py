@@ -54,12 +54,12 @@ def merge(
     engine = records.engine
     aliases = find_aliases(records)
     resolved = records.map_partitions(partial(_resolve, engine.share(aliases.canonical_ids())))
-    if dashboards := aliases.canonical_ids_by(DASHBOARD_URL_RULE):
+    if dashboards := aliases.list_canonical_ids(DASHBOARD_URL_RULE):
         resolved = drop_declared_feeds(resolved, dashboards)
     collapsed = collapse(resolved, settings)
     if collapsed:
         resolved = collapsed.records
-        aliases = aliases.without(collapsed.hops)
+        aliases = aliases.drop(collapsed.hops)
     facts = resolved.flat_map(partial(property_rows.facts, environment, dag_name))
     resolved_aliases = engine.rows(
         map(property_rows.describe_alias, aliases.resolved.values()), engine.parallelism

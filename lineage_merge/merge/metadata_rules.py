@@ -40,7 +40,7 @@ def _describe(rules: Sequence[MetadataRule], _dataset: str, rows: Iterable[Row])
         if row["label"] == _COLUMN:
             column = str(row.get("qualified_name") or row.get("name") or "")
             of_column = [rule for rule in rules if rule.column and column_matches(column, rule.column)]
-            yield _combined(row, of_column, names)
+            yield _combine(row, of_column, names)
         else:
             yield _add_metadata(rules, row)
 
@@ -49,15 +49,15 @@ def _add_metadata(rules: Sequence[MetadataRule], row: Row) -> Row:
     if is_edge(row):
         return row
     if row["label"] in DATASET_LABELS:
-        return _combined(row, [rule for rule in rules if not rule.column], _names(row))
-    return _combined(row, (), set()) if row["label"] == _COLUMN else row
+        return _combine(row, [rule for rule in rules if not rule.column], _names(row))
+    return _combine(row, (), set()) if row["label"] == _COLUMN else row
 
 
 def _names(dataset: Row) -> set[str]:
     return glob_names(dataset["id"], dataset.get("qualified_name") or "")
 
 
-def _combined(row: Row, rules: Iterable[MetadataRule], names: set[str]) -> Row:
+def _combine(row: Row, rules: Iterable[MetadataRule], names: set[str]) -> Row:
     matching = [rule for rule in rules if dataset_matches(names, rule.dataset)]
     changed: Row = {name: row.get(name) or [] for name in _SETS}
     for rule in matching:

@@ -74,15 +74,15 @@ def contract_paths(links: Iterable[HopLink[LinkRecord]]) -> Iterator[LinkRecord]
         elif link.out_of is not None:
             last.append(link)
     # A dataset that feeds itself adds no path; a column that feeds another column of it may.
-    steps = [step for step in _of(Feeds, into) if step.record.source != step.record.target]
-    flows, columns = _flows(steps), _columns(_of(FeedsColumn, into))
-    yield from _contract_flows(_of(Feeds, last), flows)
-    yield from _contract_columns(_of(FeedsColumn, last), columns)
-    yield from _contract_influences(_of(Influences, last), columns)
-    yield from _inherit_influences(_of(Feeds, last), steps, _of(Influences, into), columns)
+    steps = [step for step in _select(Feeds, into) if step.record.source != step.record.target]
+    flows, columns = _flows(steps), _columns(_select(FeedsColumn, into))
+    yield from _contract_flows(_select(Feeds, last), flows)
+    yield from _contract_columns(_select(FeedsColumn, last), columns)
+    yield from _contract_influences(_select(Influences, last), columns)
+    yield from _inherit_influences(_select(Feeds, last), steps, _select(Influences, into), columns)
 
 
-def _of(kind: type[AnyLink], links: Iterable[HopLink[LinkRecord]]) -> list[HopLink[AnyLink]]:
+def _select(kind: type[AnyLink], links: Iterable[HopLink[LinkRecord]]) -> list[HopLink[AnyLink]]:
     return [HopLink(link.record, link.out_of, link.into) for link in links if isinstance(link.record, kind)]
 
 

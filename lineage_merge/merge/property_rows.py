@@ -43,6 +43,8 @@ from lineage_merge.model.records import ElementRecord, Record
 
 # Set of an assumed edge in place of "transformation": if other records of the edge have that, it is known.
 ASSUMED = "assumed_transformation"
+# Before the number of a client in the names of sets.
+_CLIENT = "~"
 # Texts with several values on one edge, from several writes or branches.
 SEVERAL = ("via", "operations", "expression")
 MAX_EXPRESSION_LENGTH = 1000
@@ -137,18 +139,18 @@ def resolve_ids(canonical_ids: Mapping[str, str], record: Record) -> ElementReco
 def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tuple[Key, Fact]]:
     """Yield the properties of nodes and edges in a resolved record."""
     match record:
-        case FeedsColumn(job, source, source_column, target, target_column, how, expression, assumed):
+        case FeedsColumn(job, source, source_column, target, target_column, how, expression, assumed, client):
             sets: _Sets = {
-                ASSUMED if assumed else "transformation": how,
-                "expression": (expression,) if expression else (),
+                _set_name(ASSUMED if assumed else "transformation", client): how,
+                _set_name("expression", client): (expression,) if expression else (),
             }
             start, end = column_id(source, source_column), column_id(target, target_column)
             yield EdgeKey("feeds_column", start, end, job), Fact(0, None, {}, sets)
             # Columns that only lineage names need a vertex too, before their edges.
             yield from _name_column(source, source_column, start)
             yield from _name_column(target, target_column, end)
-        case Influences(job, source, source_column, target, how, assumed):
-            sets = {ASSUMED if assumed else "transformation": how}
+        case Influences(job, source, source_column, target, how, assumed, client):
+            sets = {_set_name(ASSUMED if assumed else "transformation", client): how}
             start = column_id(source, source_column)
             yield EdgeKey("influences", start, target, job), Fact(0, None, {}, sets)
             yield from _name_column(source, source_column, start)
@@ -186,6 +188,23 @@ def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tu
             yield EdgeKey(edge, identifier, end, job), _NO_PROPERTIES
             if column:
                 yield from _name_column(target, column, end)
+
+
+def _set_name(name: str, client: int) -> str:
+    return f"{name}{_CLIENT}{client}" if client else name
+
+
+def _select_client(sets: dict[str, set[str]]) -> dict[str, set[str]]:
+    """Return the sets of the first client that reported an edge."""
+    clients = {name.partition(_CLIENT)[2] for name in sets}
+    if not any(clients):
+        return sets
+    first = min(clients)
+    return {
+        name.partition(_CLIENT)[0]: values
+        for name, values in sets.items()
+        if name.partition(_CLIENT)[2] == first
+    }
 
 
 def _name_column(dataset: str, column: str, identifier: str) -> Iterator[tuple[Key, Fact]]:
@@ -295,15 +314,16 @@ def edge_row(key: EdgeKey, facts: Facts, environment: str, dag_name: str) -> Row
     row |= {"environment": environment, "dag_name": dag_name}
     if job is not None:
         row |= {"job_type": job.job_type, "job_name": job.name}
+    sets = _select_client(facts.sets)
     for item in EDGE_PROPERTIES:
-        if item.name not in _OF_JOB and (value := _find_edge_value(item, facts)) is not None:
+        if item.name not in _OF_JOB and (value := _find_edge_value(item, facts, sets)) is not None:
             row[item.name] = value
     return row
 
 
-def _find_edge_value(item: Property, facts: Facts) -> str | int | None:
+def _find_edge_value(item: Property, facts: Facts, sets: Mapping[str, set[str]]) -> str | int | None:
     if item.name == "transformation":
-        transformations = {*facts.sets.get(item.name, ()), *facts.sets.get(ASSUMED, ())}
+        transformations = {*sets.get(item.name, ()), *sets.get(ASSUMED, ())}
         return (
             ",".join(
                 transformation for transformation in TRANSFORMATIONS if transformation in transformations
@@ -311,9 +331,9 @@ def _find_edge_value(item: Property, facts: Facts) -> str | int | None:
             or None
         )
     if item.name == "assumed":
-        return "true" if ASSUMED in facts.sets and "transformation" not in facts.sets else None
+        return "true" if ASSUMED in sets and "transformation" not in sets else None
     if item.name in SEVERAL:
-        text = " | ".join(sorted(facts.sets.get(item.name, ())))
+        text = " | ".join(sorted(sets.get(item.name, ())))
         return (text[:MAX_EXPRESSION_LENGTH] if item.name == "expression" else text) or None
     value: str | int | None = facts.best.get(item.name, (0, None))[1]
     if _READS_ROWS.get(item.name) == value:

@@ -126,7 +126,7 @@ class Report:
         """The number of datasets that any rule joined."""
         return sum(item.datasets for item in self.joined_by)
 
-    def of_kind(self, kind: str) -> list[Problem]:
+    def select_kind(self, kind: str) -> list[Problem]:
         """Return the problems of one kind."""
         return [problem for problem in self.problems if problem.kind == kind]
 

@@ -14,11 +14,19 @@ from lineage_merge.merge.alias_resolution import Aliases
 from lineage_merge.merge.dataset_uses import Uses, together, uses_of
 from lineage_merge.merge.expectations import unmet
 from lineage_merge.merge.join import Merged
-from lineage_merge.merge.near_misses.collection import NearMisses, near_misses
+from lineage_merge.merge.near_misses.collection import NearMisses, find_near_misses
 from lineage_merge.merge.property_rows import DATASET_FIELDS, is_edge
 from lineage_merge.merge.report import MAX_EXAMPLES, MERGE, JoinedBy, Report
 from lineage_merge.merge.source_completeness import why_not_retired
-from lineage_merge.model.elements import DBT_NAMESPACE, Alias, Count, Problem, ProblemKind
+from lineage_merge.model.elements import (
+    DBT_NAMESPACE,
+    Alias,
+    Count,
+    FeedsColumn,
+    Influences,
+    Problem,
+    ProblemKind,
+)
 from lineage_merge.model.records import JoinedRecord, Record, YieldRecord
 from lineage_merge.sources import registry
 
@@ -56,7 +64,9 @@ def complete_report(records: Rows[Record], merged: Merged, config: Config) -> Re
     """Return the report of a merge with these records as input."""
     of_merge = facts(records, merged).cache()
     report = build_report(of_merge)
-    report = with_near_misses(report, near_misses(merged.elements, config, uses=of_merge.flat_map(_uses)))
+    report = with_near_misses(
+        report, find_near_misses(merged.elements, config, uses=of_merge.flat_map(_uses))
+    )
     # Of a catalog only what other sources reference counts, which may be nothing.
     sources = [source.key for source, _ in registry.list_configured(config) if not source.is_catalog]
     return replace(
@@ -110,14 +120,16 @@ def _uses(fact: ReportFact) -> Iterator[tuple[str, Uses]]:
         yield key[1], value
 
 
-def assign_source(records: Rows[Record], key: str) -> Rows[Record]:
-    """Set the `source` of problems among the records of a source, and count its elements."""
-    return records.map_partitions(partial(_report_group, key))
+def assign_source(records: Rows[Record], key: str, client: int = 0) -> Rows[Record]:
+    """Set the `source` of problems and the `client` of edges of a source, and count its elements."""
+    return records.map_partitions(partial(_report_group, key, client))
 
 
-def _report_group(key: str, records: Iterable[Record]) -> Iterator[Record]:
+def _report_group(key: str, client: int, records: Iterable[Record]) -> Iterator[Record]:
     elements = 0
     for record in records:
+        if client and isinstance(record, (FeedsColumn, Influences)):
+            record = record._replace(client=client)
         elements += type(record) in DATASET_FIELDS or isinstance(record, Alias)
         yield record._replace(source=key) if isinstance(record, Problem) else record
     if elements:
@@ -210,7 +222,7 @@ def _total(parts: Iterable[_Part]) -> Report:
         for key, problems in part.examples.items():
             examples[key].extend(problems)
 
-    def of(tag: str) -> Iterator[tuple[Any, int]]:
+    def select(tag: str) -> Iterator[tuple[Any, int]]:
         return ((key[1], number) for key, number in sorted(counts.items()) if key[0] == tag)
 
     by_source: dict[str, dict[str, int]] = {}
@@ -224,11 +236,11 @@ def _total(parts: Iterable[_Part]) -> Report:
         problem for problems in examples.values() for problem in nsmallest(MAX_EXAMPLES, problems, key=_order)
     }
     return Report(
-        read=dict(of("read")),
-        nodes=dict(of("node")),
-        edges=dict(of("edge")),
-        elements=dict(of("yield")),
-        joined_by=tuple(JoinedBy(*item) for item in of("joined")),
+        read=dict(select("read")),
+        nodes=dict(select("node")),
+        edges=dict(select("edge")),
+        elements=dict(select("yield")),
+        joined_by=tuple(JoinedBy(*item) for item in select("joined")),
         assumed=counts["assumed",],
         problems=tuple(sorted(shown, key=lambda example: (example.kind, *_order(example)))),
         totals=dict(sorted(totals.items())),

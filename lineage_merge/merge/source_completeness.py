@@ -67,7 +67,9 @@ def assess(config: "Config", report: Report) -> SourceCompleteness:
         if source.by_project:
             projects.update(dict.fromkeys(source.job_types, complete))
             stated.update(
-                f"{kind} {name}" for kind in source.job_types for name in source.stated_projects(settings)
+                f"{kind} {name}"
+                for kind in source.job_types
+                for name in source.list_stated_projects(settings)
             )
         if source.reports_runs:
             runs = runs and complete

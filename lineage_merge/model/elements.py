@@ -161,7 +161,8 @@ class FeedsColumn(NamedTuple, Generic[Ref]):
 
     Both columns may be fields (`field_path`). `transformations` are names of
     `lineage_merge.column_lineage.transformations.Transformation`, `expression` is readable text, "" if the
-    column is only renamed. `assumed`: the name of the target column is.
+    column is only renamed. `assumed`: the name of the target column is. `client`: 0 for the first of the
+    clients that may report a run, more for those whose word counts less.
     """
 
     job: JobKey
@@ -172,13 +173,14 @@ class FeedsColumn(NamedTuple, Generic[Ref]):
     transformations: Sequence[str]
     expression: str = ""
     assumed: bool = False
+    client: int = 0
 
 
 class Influences(NamedTuple, Generic[Ref]):
     """A column, or a field (`field_path`), determines the rows of a dataset.
 
     `transformations` are names of `lineage_merge.column_lineage.transformations.InfluenceKind`.
-    `assumed`: the name of the column is.
+    `assumed`: the name of the column is. `client`: as of `FeedsColumn`.
     """
 
     job: JobKey
@@ -187,6 +189,7 @@ class Influences(NamedTuple, Generic[Ref]):
     target: Ref
     transformations: Sequence[str]
     assumed: bool = False
+    client: int = 0
 
 
 class ObservedLog(NamedTuple):

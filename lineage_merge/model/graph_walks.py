@@ -36,7 +36,7 @@ def parts_first(starts: Iterable[Node], parts_of: Callable[[Node], Iterable[Node
             waiting.extend((part, False) for part in reversed([*parts_of(node)]))
 
 
-def in_order(nodes: Iterable[Node], following: Mapping[Node, Collection[Node]]) -> Iterator[Node]:
+def sort_by_edges(nodes: Iterable[Node], following: Mapping[Node, Collection[Node]]) -> Iterator[Node]:
     """Yield the nodes, each after all that lead to it; cycles, and what they lead to, are left out."""
     missing = Counter(chain.from_iterable(following.values()))
     ready = [node for node in nodes if not missing[node]]

@@ -75,13 +75,13 @@ def split_authority(text: str, *, keeps_user: bool = False) -> tuple[str, str]:
     return "".join(retained.split()), text[end:]  # hosts and buckets have no spaces
 
 
-def without_query(text: str) -> str:
+def remove_query(text: str) -> str:
     """Remove ``?versionId=...`` from a path; a single ``?`` is a glob and stays."""
     match = _QUERY.search(text)
     return text[: match.start()] if match else text
 
 
-def without_parameters(text: str) -> str:
+def remove_parameters(text: str) -> str:
     """Remove ``?a=b`` or ``;a``; a single ``?`` is a glob and stays."""
     match = _PARAMETERS.search(text)
     return text[: match.start()] if match else text

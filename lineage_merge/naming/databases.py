@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import NamingError
-from lineage_merge.naming.address import Address, canonical_hosts, without_parameters
+from lineage_merge.naming.address import Address, canonical_hosts, remove_parameters
 from lineage_merge.naming.jdbc import Connection
 from lineage_merge.naming.warehouse import Warehouse
 
@@ -101,7 +101,7 @@ class SqlServer(Warehouse):
 
     def canonical_namespace(self, address: Address) -> str:
         host, _, instance = (address.authority or "").partition("\\")
-        path = without_parameters(address.rest).strip("/").partition("/")[0]
+        path = remove_parameters(address.rest).strip("/").partition("/")[0]
         return self._namespace(host, instance or path.strip())
 
     def _namespace(self, host: str, instance: str) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import NamingError
-from lineage_merge.naming.address import Address, decode_uri, trim, without_query
+from lineage_merge.naming.address import Address, decode_uri, remove_query, trim
 from lineage_merge.naming.identifiers import split_name
 from lineage_merge.naming.named import Defaults, Located, Named
 
@@ -160,7 +160,7 @@ class FileSystem:
 
     def canonical_namespace(self, address: Address) -> str:
         """Return the canonical namespace; its path, the location of a catalog's warehouse, is retained."""
-        path = trim(without_query(address.rest)).lstrip("/")
+        path = trim(remove_query(address.rest)).lstrip("/")
         root = self._root(address)
         if not path:
             return root
@@ -169,7 +169,7 @@ class FileSystem:
     def locate(self, address: Address) -> Located:
         if self.object_store and not address.authority:
             raise NamingError(f"{redact(address.text)}: names no bucket")
-        return Located(self._root(address), decode_uri(without_query(address.rest)))
+        return Located(self._root(address), decode_uri(remove_query(address.rest)))
 
     def identify(self, namespace: str, name: str, defaults: Defaults) -> Named:
         if _has_path(namespace):

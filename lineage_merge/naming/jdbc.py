@@ -68,10 +68,10 @@ def table_identifiers(connection_url: str, table: str) -> list[Identifier]:
     is_alias = not alias or (len(alias) == 1 and alias[0].isidentifier())
     if unquoted.lower() in {"select", "with"} or re.search(r"[(),]", unquoted) or not is_alias:
         raise NamingError(f"{redact(connection_url)}: is a query, not a table")
-    return split_name(_before_alias(name))
+    return split_name(_cut_alias(name))
 
 
-def _before_alias(name: str) -> str:
+def _cut_alias(name: str) -> str:
     """Return the text before the first space outside quotes."""
     position = 0
     while position < len(name) and not name[position].isspace():

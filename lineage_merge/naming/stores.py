@@ -11,8 +11,8 @@ from lineage_merge.naming.address import (
     canonical_hosts,
     parse,
     parse_namespace,
+    remove_parameters,
     trim,
-    without_parameters,
 )
 from lineage_merge.naming.filesystem import FileSystem
 from lineage_merge.naming.identifiers import join_name, split_name
@@ -53,7 +53,7 @@ class Elasticsearch:
         return f"elasticsearch://{hosts}" if hosts else "elasticsearch"
 
     def locate(self, address: Address) -> Located:
-        return Located(self.canonical_namespace(address), without_parameters(_server(address).rest))
+        return Located(self.canonical_namespace(address), remove_parameters(_server(address).rest))
 
     def identify(self, namespace: str, name: str, defaults: Defaults) -> Named:
         index = "/".join(part for part in name.split("/") if part)
@@ -132,7 +132,7 @@ class KafkaBroker:
         return f"kafka://{broker}" if broker else "kafka"
 
     def locate(self, address: Address) -> Located:
-        topic = without_parameters(address.rest).strip("/")
+        topic = remove_parameters(address.rest).strip("/")
         if "," in topic:
             raise NamingError(f"{redact(address.text)}: names several topics")
         return Located(self.canonical_namespace(address), topic)
@@ -178,7 +178,7 @@ class Other(FileSystem):
             raise NamingError(f"{redact(address.text)}: is neither a URI nor an absolute path")
         if address.scheme == "memory":  # Spline's address of a count() or a collect()
             raise NamingError(f"{redact(address.text)}: is the memory of a driver, not a dataset")
-        rest = without_parameters(address.rest)
+        rest = remove_parameters(address.rest)
         if address.authority is None and not rest.startswith("/"):
             return Located(address.scheme, rest)
         located = FileSystem.locate(self, address._replace(rest=rest))

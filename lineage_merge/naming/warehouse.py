@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import NamingError
-from lineage_merge.naming.address import Address, canonical_hosts, without_parameters
+from lineage_merge.naming.address import Address, canonical_hosts, remove_parameters
 from lineage_merge.naming.identifiers import Identifier, join_name, split_name
 from lineage_merge.naming.jdbc import Connection, table_identifiers
 from lineage_merge.naming.named import Defaults, Located, Named
@@ -64,7 +64,7 @@ class Warehouse:
 
     def locate(self, address: Address) -> Located:
         """Locate ``postgres://host:5432/dev.public.event``, OpenLineage's URI form of a name."""
-        name = without_parameters(address.rest).strip("/").replace("/", ".")
+        name = remove_parameters(address.rest).strip("/").replace("/", ".")
         return Located(self.canonical_namespace(address), name)
 
     def locate_jdbc(self, connection: Connection, table: str) -> Located:

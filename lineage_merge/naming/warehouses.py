@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import NamingError
-from lineage_merge.naming.address import Address, canonical_hosts, parse, trim, without_parameters
+from lineage_merge.naming.address import Address, canonical_hosts, parse, remove_parameters, trim
 from lineage_merge.naming.identifiers import join_name, split_name
 from lineage_merge.naming.jdbc import Connection
 from lineage_merge.naming.named import Defaults, Located, Named
@@ -68,7 +68,7 @@ class BigQueryWarehouse(Warehouse):
         return self.scheme
 
     def locate(self, address: Address) -> Located:
-        text = without_parameters(f"{address.authority or ''}{address.rest}").strip("/")
+        text = remove_parameters(f"{address.authority or ''}{address.rest}").strip("/")
         project, colon, table = text.rpartition(":")  # a project may have a domain: example.com:shop
         return Located(self.scheme, f"{project}.{table}" if colon else table)
 

@@ -25,7 +25,7 @@ from lineage_merge.infra.input_budget import limit_input
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.spark_errors import own_errors
 from lineage_merge.infra.storage import read_text, write_text
-from lineage_merge.infra.telemetry import in_step, running, step
+from lineage_merge.infra.telemetry import bind_step, running, step
 from lineage_merge.load.graph_access import Graph, check, update
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.result import LoadResult
@@ -46,8 +46,8 @@ from lineage_merge.model.errors import (
 )
 from lineage_merge.model.records import Record
 from lineage_merge.orchestration.read_sources import (
-    configured_sources,
     input_bytes,
+    list_configured_sources,
     read_all,
     read_in_one_task,
 )
@@ -141,7 +141,7 @@ def _records(
     on_progress: ProgressCallback,
 ) -> Rows[Record]:
     """Read the records of all sources: in this process if the input is small, else distributed."""
-    sources = configured_sources(config)
+    sources = list_configured_sources(config)
     limit = config.spark.distribute_above_mb << 20
     if spark is None:
         with limit_input(limit):
@@ -310,7 +310,7 @@ def load_graph(
     """
 
     with running(config) as run, step("load") as loading, own_errors():
-        on_step_progress = in_step(on_progress)
+        on_step_progress = bind_step(on_progress)
 
         def on_written(what: str, done: int, total: int) -> None:
             on_step_progress(f"writing {what} ({done} of {total} partitions)")
@@ -320,7 +320,7 @@ def load_graph(
         run.environment, run.dag_name = owner
         recorder = None
         if history and not dry_run:
-            recorder = Recorder.before_load(history, DagScope(*owner), target)
+            recorder = Recorder.read_last_load(history, DagScope(*owner), target)
         loaded = update(
             built,
             target,

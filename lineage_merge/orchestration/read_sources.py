@@ -37,6 +37,7 @@ def read_all(
     """Read the records of sources; of catalogs only those about datasets that other sources reference."""
     parts: list[Rows[Record]] = []
     catalogs: list[tuple[Source[Any], Rows[Any]]] = []
+    clients = number_clients(sources)
     for source in sources:
         with step("read"):
             on_progress(f"reading {source.name}")
@@ -44,7 +45,7 @@ def read_all(
             if source.is_catalog:
                 catalogs.append((source, read))
             else:
-                parts.append(assign_source(read, source.key))
+                parts.append(assign_source(read, source.key, clients.get(source.key, 0)))
     records = engine.union(parts).cache()
     for source, catalog in catalogs:
         listed = catalog.cache()
@@ -52,7 +53,15 @@ def read_all(
     return records
 
 
-def configured_sources(config: Config) -> tuple[Source[Any], ...]:
+def number_clients(sources: Sequence[Source[Any]]) -> dict[str, int]:
+    """Return the number of each source that reads what a client in a job reported: the first one is 0."""
+    present = sorted(
+        (source for source in sources if source.precedence), key=lambda source: source.precedence
+    )
+    return {source.key: number for number, source in enumerate(present)}
+
+
+def list_configured_sources(config: Config) -> tuple[Source[Any], ...]:
     """Return the configured sources in reading order."""
     return tuple(source.source for source in registry.list_configured(config))
 
@@ -75,7 +84,7 @@ def read_in_one_task(
 
     Returns None if more than `max_bytes` of text would be read: compressed files may exceed the listed size.
     """
-    task = _OneTask(_for_executors(config), resolver, sources, max_bytes)
+    task = _OneTask(_prepare_for_executors(config), resolver, sources, max_bytes)
     (by_kind,) = spark.sparkContext.parallelize([0], 1).mapPartitions(task).collect()
     if by_kind is None:
         return None
@@ -108,7 +117,7 @@ class _OneTask:
             gc.enable()
 
 
-def _for_executors(config: Config) -> Config:
+def _prepare_for_executors(config: Config) -> Config:
     """Return the configuration with the secrets that only the driver's environment has."""
     sources = dict(config.sources)
     for source, settings in registry.list_configured(config):
@@ -130,7 +139,9 @@ def merge(config: Config, on_progress: ProgressCallback = no_progress) -> LocalM
     """
     with limit_input(config.spark.distribute_above_mb << 20):
         resolver = dataset_resolver.from_config(config)
-        records = read_all(LocalEngine(), config, resolver, configured_sources(config), on_progress).cache()
+        records = read_all(
+            LocalEngine(), config, resolver, list_configured_sources(config), on_progress
+        ).cache()
         on_progress("joining")
         merged = join.merge(records, config.environment, config.dag_name, config.merge, config.metadata)
         report = complete_report(records, merged, config)

@@ -96,7 +96,7 @@ def print_problems(console: Console, report: "Report", *, everything: bool = Fal
 
 
 def _print_kind(console: Console, report: "Report", kind: str, title: str, *, everything: bool) -> None:
-    problems = report.of_kind(kind)
+    problems = report.select_kind(kind)
     if not problems:
         return
     console.print(Text(f"\n{title}:", style="bold"))
@@ -114,7 +114,7 @@ def print_near_misses(console: Console, near_misses: Sequence["NearMiss"], limit
     if not near_misses:
         return
     console.print(Text(f"\n{TITLE}:", style="bold"))
-    for line in near_miss_lines(near_misses, limit):
+    for line in format_near_misses(near_misses, limit):
         console.print(Text(line), soft_wrap=True)
 
 
@@ -132,7 +132,7 @@ def print_dismissed(console: Console, dismissed: Sequence["Dismissed"], *, every
         console.print(Text(f"           dismissed by {pair.by}{until}: {pair.reason}"), soft_wrap=True)
 
 
-def near_miss_lines(near_misses: Sequence["NearMiss"], limit: int | None = None) -> Iterator[str]:
+def format_near_misses(near_misses: Sequence["NearMiss"], limit: int | None = None) -> Iterator[str]:
     """Yield the lines about near misses."""
     best: dict[str, int] = {}
     for number, near_miss in enumerate(near_misses):

@@ -48,7 +48,7 @@ def method(
 ) -> Callable[Concatenate["Lineage", _Given], _Answer]:
     """Return the method of `Lineage` that asks a question, with its parameters and documentation."""
 
-    def asked(self: "Lineage", /, *positional: _Given.args, **named: _Given.kwargs) -> _Answer:
+    def answer(self: "Lineage", /, *positional: _Given.args, **named: _Given.kwargs) -> _Answer:
         return ask(question(*positional, **named), self._session)
 
     declared = cast("type[Question[_Answer]]", question)
@@ -58,17 +58,17 @@ def method(
         for parameter in inspect.signature(declared).parameters.values()
     ]
     itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    asked.__signature__ = inspect.Signature([itself, *parameters])  # type: ignore[attr-defined]
-    asked.__name__ = declared.question.replace("-", "_")
-    asked.question = declared  # type: ignore[attr-defined]
-    asked.__qualname__ = f"Lineage.{asked.__name__}"
+    answer.__signature__ = inspect.Signature([itself, *parameters])  # type: ignore[attr-defined]
+    answer.__name__ = declared.question.replace("-", "_")
+    answer.question = declared  # type: ignore[attr-defined]
+    answer.__qualname__ = f"Lineage.{answer.__name__}"
     lines = [
         f"{described.name}: {described.parameter.help}"
         for described in parameters_of(declared)
         if described.parameter.help
     ]
-    asked.__doc__ = "\n".join([inspect.getdoc(declared) or "", "", *lines])
-    return asked
+    answer.__doc__ = "\n".join([inspect.getdoc(declared) or "", "", *lines])
+    return answer
 
 
 class Lineage:

@@ -36,7 +36,7 @@ class Session(ScopedGraph):
         """Whether the graph is a folder of `build`."""
         return bool(self.selection.folder)
 
-    def within(self, environment: str | None) -> "Session":
+    def with_environment(self, environment: str | None) -> "Session":
         """Return the same graph with another environment; None: the same."""
         if environment is None:
             return self

@@ -169,7 +169,7 @@ class AssertionsQuestion(Question[AssertionsResult]):
             checks = all_checks(graph.graph, graph.environment, graph.dag)
         else:
             checks = checks_upstream(graph.graph, start, depth=self.depth, dag=graph.dag)
-        shown = replace(checks, checks=checks.failed()) if self.failed else checks
+        shown = replace(checks, checks=checks.list_failed()) if self.failed else checks
         note = ""
         if not shown.checks:
             where = f" of {start.title} and upstream" if start else ""

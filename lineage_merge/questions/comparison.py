@@ -92,15 +92,15 @@ def _dataset_of(column: str) -> str:
 
 
 def _content(graph: LineageGraph, environment: str, dag: str | None) -> _Content:
-    def without_environment(identifier: str) -> str:
+    def remove_environment(identifier: str) -> str:
         """Return ``s3://tickit-raw|sales`` of ``dev|s3://tickit-raw|sales``."""
         return identifier.partition("|")[2]
 
     feeds = graph.pairs(["feeds"], environment, dag)
     return (
-        set(map(without_environment, graph.ids(DATASET_LABELS, environment, dag))),
-        {(without_environment(source), without_environment(target)) for source, target in feeds},
-        set(map(without_environment, graph.ids([COLUMN], environment, dag))),
+        set(map(remove_environment, graph.ids(DATASET_LABELS, environment, dag))),
+        {(remove_environment(source), remove_environment(target)) for source, target in feeds},
+        set(map(remove_environment, graph.ids([COLUMN], environment, dag))),
     )
 
 

@@ -54,7 +54,7 @@ class FoundDatasets:
     tagged_columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     failures: Mapping[str, tuple[Vertex, ...]] = field(default_factory=dict)
 
-    def of(self, dataset: str) -> dict[str, Any]:
+    def describe(self, dataset: str) -> dict[str, Any]:
         """Return the fields of a row that are no properties of the dataset."""
         return {
             "tagged_columns": self.tagged_columns.get(dataset, ()),
@@ -131,7 +131,7 @@ class DatasetsResult(VerticesResult):
         }
 
     def row(self, item: Vertex) -> DatasetRow:
-        return row_of(DatasetRow, item, **self.found.of(item.id))
+        return row_of(DatasetRow, item, **self.found.describe(item.id))
 
     @property
     def roots(self) -> Sequence[str] | None:
@@ -281,7 +281,9 @@ class SearchResult(RowsResult):
 
     def row(self, item: Vertex) -> FoundRow:
         """Return a dataset, column or job."""
-        return row_of(FoundRow, item, id=item, kind=item.label, name=item.title, **self.found.of(item.id))
+        return row_of(
+            FoundRow, item, id=item, kind=item.label, name=item.title, **self.found.describe(item.id)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +343,7 @@ class SearchQuestion(Question[SearchResult]):
                 raise QueryError("a search of columns needs text or tags: there may be millions")
             return scoped.graph.search(self.text, (COLUMN,), scoped.environment, scoped.dag)
         spellings = list(case_variants(tags[0]))
-        tagged = scoped.graph.tagged((COLUMN,), scoped.environment, scoped.dag, spellings)
+        tagged = scoped.graph.find_tagged((COLUMN,), scoped.environment, scoped.dag, spellings)
         wanted, text = {tag.casefold() for tag in tags}, self.text.casefold()
         return [
             column

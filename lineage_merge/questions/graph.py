@@ -20,7 +20,7 @@ class LineageGraph(Protocol):
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
         """Return the vertices of these ids, without duplicates; missing ones are omitted."""
 
-    def named(
+    def find_named(
         self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> list[Vertex]:
         """Return the vertices whose `id`, `name`, `qualified_name` or `location` is `text`."""
@@ -76,7 +76,7 @@ class LineageGraph(Protocol):
         `ends`: labels of edges from the same vertices that are not followed.
         """
 
-    def tagged(
+    def find_tagged(
         self,
         labels: Sequence[str],
         environment: str | None = None,
@@ -99,10 +99,10 @@ class LineageGraph(Protocol):
     ) -> set[tuple[str, str]]:
         """Return (from, to) of all edges with these labels."""
 
-    def without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+    def find_without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
         """Return the ids of datasets that a job (of `dag`) writes and that feed no other dataset."""
 
-    def without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+    def find_without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
         """Return the ids of datasets that a job (of `dag`) reads and that no job writes or feeds."""
 
     def everything(

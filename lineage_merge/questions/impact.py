@@ -238,13 +238,13 @@ class ImpactResult(RowsResult):
             yield Text(one_line(self.usage))
         distance = f"{'effect, ' if self.change else ''}distance: hops"
         indirect = {vertex.id for vertex in impact.indirectly_affected}
-        datasets = affected.of_kind("dataset")
+        datasets = affected.select_kind("dataset")
         groups = {
             "datasets": [element for element in datasets if element.vertex.id not in indirect],
             "indirectly_affected": [element for element in datasets if element.vertex.id in indirect],
-            "exposures": affected.of_kind("exposure"),
-            "jobs": affected.of_kind("job"),
-            "columns": affected.of_kind("column"),
+            "exposures": affected.select_kind("exposure"),
+            "jobs": affected.select_kind("job"),
+            "columns": affected.select_kind("column"),
         }
         # Tables without rows, too, because the CSV has their columns.
         for name, elements in groups.items():
@@ -328,6 +328,6 @@ def _usage(affected: Dependents, usage: Usage | None, dag: str | None) -> str | 
     """Return whether a dataset or column can be dropped; None without usage, and for a job."""
     if usage is None:
         return None
-    kinds = {kind: len(affected.of_kind(kind)) for kind in get_args(Kind)}
+    kinds = {kind: len(affected.select_kind(kind)) for kind in get_args(Kind)}
     scope = f" (only the lineage of the DAG {dag} was followed)" if dag else ""
     return may_be_dropped(usage, kinds, UNUSED_AFTER_MS) + scope

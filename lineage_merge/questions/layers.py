@@ -160,7 +160,7 @@ class LayersResult(RowsResult):
 
     def row(self, item: LayerViolation) -> LayeredEdgeRow:
         edge, source, target, skipped = item
-        return LayeredEdgeRow.of(self.graph, edge, from_layer=source, to_layer=target, skips=skipped)
+        return LayeredEdgeRow.from_edge(self.graph, edge, from_layer=source, to_layer=target, skips=skipped)
 
     def tables(self) -> Renderables:
         """Return the numbers of datasets by layer, then the edges."""

@@ -42,7 +42,7 @@ class EdgeRow:
     via: Annotated[Text | None, Shown("collapsed temporary datasets")]
 
     @classmethod
-    def of(cls, graph: Subgraph, edge: Edge, *, distance: int = 0, **others: Any) -> Self:
+    def from_edge(cls, graph: Subgraph, edge: Edge, *, distance: int = 0, **others: Any) -> Self:
         """Return the row of an edge; `others`: fields of subclasses."""
         return row_of(
             cls,
@@ -86,7 +86,7 @@ class LineageResult(RowsResult):
         return "up" if self.question == "upstream" else "down"
 
     def row(self, item: Edge) -> EdgeRow:
-        return EdgeRow.of(self.graph, item, distance=self._hops.get(item.id, 0))
+        return EdgeRow.from_edge(self.graph, item, distance=self._hops.get(item.id, 0))
 
     def csv_tables(self) -> Renderables:
         """Return a row per edge, also if there is none."""
@@ -210,13 +210,13 @@ def all_paths(
     """
     if (start.label == COLUMN) != (end.label == COLUMN):
         raise QueryError("the ends of a path must be two datasets or two columns")
-    on_paths = _on_paths(graph, start, end, depth, dag)
+    on_paths = _find_on_paths(graph, start, end, depth, dag)
     ids = {start.id, end.id}.union(*((edge.from_id, edge.to_id) for edge in on_paths))
     which: Influences | None = "within" if influences else None
     return complete_subgraph(graph, ids, on_paths, dag, columns=columns, influences=which)
 
 
-def _on_paths(
+def _find_on_paths(
     graph: LineageGraph, start: Vertex, end: Vertex, depth: int | None, dag: str | None
 ) -> set[Edge]:
     is_column = start.label == COLUMN

@@ -190,7 +190,7 @@ class NoConsumerQuestion(Question[VerticesResult | UsageResult]):
 
     def answer(self, graph: ScopedGraph) -> VerticesResult | UsageResult:
         unused_for = age_ms(self.unused_for, "unused_for")
-        ids = graph.graph.without_consumer(graph.environment, graph.dag)
+        ids = graph.graph.find_without_consumer(graph.environment, graph.dag)
         result = _one_sided(self, graph, ids, "all written datasets have a consumer")
         if unused_for is None:
             return result
@@ -212,5 +212,5 @@ class NoProducerQuestion(Question[VerticesResult]):
     )
 
     def answer(self, graph: ScopedGraph) -> VerticesResult:
-        ids = graph.graph.without_producer(graph.environment, graph.dag)
+        ids = graph.graph.find_without_producer(graph.environment, graph.dag)
         return _one_sided(self, graph, ids, "all read datasets have a producer")

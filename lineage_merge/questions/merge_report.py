@@ -83,7 +83,7 @@ class ReportResult(NoGraphResult):
 
     def row(self, item: NearMiss | Problem) -> "NearMissRow | ProblemRow":
         if isinstance(item, NearMiss):
-            return _near_miss(item)
+            return _describe_near_miss(item)
         return ProblemRow(
             item.kind, item.document, item.field or None, item.message, _strip_folder(item.document)
         )
@@ -185,7 +185,7 @@ class NearMissesResult(NoGraphResult):
 
     def row(self, item: NearMiss) -> NearMissRow:
         """Return a pair; `fix` is YAML of the configuration that joins it."""
-        return _near_miss(item)
+        return _describe_near_miss(item)
 
     def header(self) -> dict[str, Any]:
         return self.parameters()
@@ -206,11 +206,11 @@ class NearMissesQuestion(Question[NearMissesResult]):
     question = "near-misses"
 
     def answer(self, graph: ScopedGraph) -> NearMissesResult:
-        from lineage_merge.questions.traversal.near_misses import near_misses
+        from lineage_merge.questions.traversal.near_misses import read_near_misses
 
         if graph.environment is None:
             raise QueryError("near misses need an environment. Fix: set it when the graph is opened")
-        pairs, problems, dismissed = near_misses(
+        pairs, problems, dismissed = read_near_misses(
             graph.graph, replace(graph.config, environment=graph.environment)
         )
         notes = [f"note: {': '.join(filter(None, (problem.field, problem.message)))}" for problem in problems]
@@ -224,7 +224,7 @@ class NearMissesQuestion(Question[NearMissesResult]):
         )
 
 
-def _near_miss(item: NearMiss) -> NearMissRow:
+def _describe_near_miss(item: NearMiss) -> NearMissRow:
     return NearMissRow("near-miss", *item, tuple(item.fix.splitlines()))
 
 

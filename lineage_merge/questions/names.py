@@ -158,7 +158,7 @@ def _candidates(
         ]
         if candidates:
             return candidates
-    return graph.named(text, labels, environment, dag) or _find_without_database(
+    return graph.find_named(text, labels, environment, dag) or _find_without_database(
         graph, text, labels, environment, dag
     )
 
@@ -171,7 +171,7 @@ def _find_without_database(
     if not schema or any(sign in text for sign in "#/"):
         return []
     end = f".{text}".casefold()
-    tables = graph.named(table, labels, environment, dag)
+    tables = graph.find_named(table, labels, environment, dag)
     return [table for table in tables if table.qualified_name.casefold().endswith(end)]
 
 

@@ -86,7 +86,7 @@ def ownership(dependents: Dependents) -> Ownership:
     # A dataset of which an affected column has an owner needs no other.
     owned |= {
         dataset_of(element.vertex.id)
-        for element in dependents.of_kind("column")
+        for element in dependents.select_kind("column")
         if element.vertex.id in owned
     }
     ownable = (element for element in dependents.elements if element.kind in ("dataset", "exposure"))

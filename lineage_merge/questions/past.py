@@ -41,7 +41,7 @@ def as_of(
     Raises `NotFound` if the history has no merge until then, `SourceError`, and `IntermediateError` for
     damaged files.
     """
-    on_progress(f"reading the history {storage.shown(location)}")
+    on_progress(f"reading the history {storage.redact_location(location)}")
     merges = merges_until(location, moment, environment)
     present = [merge for merge in merges if merge.record.entry]
     return AsOf(moment, tuple(present), graph_of(location, merges))

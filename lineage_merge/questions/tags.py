@@ -249,7 +249,7 @@ class TagsQuestion(Question[TagsResult | TagCountsResult]):
         if of is not None:
             carries = "carries no tag" if self.tag is None else f"does not carry the tag {self.tag}"
             return f"{of.title} {carries}"
-        tagged = graph.graph.tagged((*DATASET_LABELS, COLUMN), graph.environment, graph.dag)
+        tagged = graph.graph.find_tagged((*DATASET_LABELS, COLUMN), graph.environment, graph.dag)
         known = {name for vertex in tagged for name in vertex.properties["tags"]}
         where = f" of DAG {graph.dag}" if graph.dag else ""
         return f"no dataset or column{where} has the tag {self.tag}{did_you_mean(str(self.tag), known)}"

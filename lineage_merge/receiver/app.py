@@ -136,7 +136,7 @@ def _taking(
 ) -> Endpoint:
     async def take(request: Request) -> Response:
         try:
-            taken = await _taken(receiver, commits, reader_of, request)
+            taken = await _take(receiver, commits, reader_of, request)
         except HTTPException as refusal:
             if refusal.status_code not in (HTTPStatus.INSUFFICIENT_STORAGE, HTTPStatus.SERVICE_UNAVAILABLE):
                 receiver.counts.refused += 1
@@ -152,14 +152,14 @@ def _taking(
     return take
 
 
-async def _taken(
+async def _take(
     receiver: Receiver, commits: Commits, reader_of: Callable[[Request], Reader], request: Request
 ) -> Taken:
     """Return the documents of a request after storing them. Raises `HTTPException`."""
     _check_token(receiver.settings.tokens, request)
     read = reader_of(request)
     receiver.check_disk()
-    async with receiver.bodies.of(request) as body:
+    async with receiver.bodies.read(request) as body:
         try:
             if len(body) <= _PARSED_AT_ONCE:
                 taken = read(body)

@@ -30,7 +30,7 @@ class RequestBodies:
         self._held = 0
 
     @asynccontextmanager
-    async def of(self, request: Request) -> AsyncIterator[bytes]:
+    async def read(self, request: Request) -> AsyncIterator[bytes]:
         """Yield a request's body, decompressed. Its memory is reserved until the block ends.
 
         Raises `HTTPException`.

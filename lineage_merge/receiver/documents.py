@@ -106,7 +106,7 @@ def _parse(text: str) -> Any:
     try:
         return _decoder.decode(text)
     except (ValueError, RecursionError) as error:
-        raise _broken(error) from None
+        raise _explain(error) from None
 
 
 def _elements(text: str) -> Iterator[tuple[Any, str]]:
@@ -121,7 +121,7 @@ def _elements(text: str) -> Iterator[tuple[Any, str]]:
         try:
             document, end = _decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
-            raise _broken(error) from None
+            raise _explain(error) from None
         yield document, text[position:end]
         between = _BETWEEN.match(text, end)
         if between is None:
@@ -147,7 +147,7 @@ def _check_surrogates(text: str, field: str) -> None:
         raise DocumentError("the body", field, "a string has a lone surrogate")
 
 
-def _broken(error: Exception) -> DocumentError:
+def _explain(error: Exception) -> DocumentError:
     if isinstance(error, json.JSONDecodeError):
         return DocumentError("the body", "", f"not JSON: {error.msg} at character {error.pos}")
     if isinstance(error, RecursionError):

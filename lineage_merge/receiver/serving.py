@@ -62,12 +62,14 @@ async def _serve(
 ) -> ReceivedCounts:
     uploads = Uploads(settings.root, settings.upload, on_progress) if settings.upload else None
 
-    def finished(kind: str, file: Path) -> None:
+    def report_finished(kind: str, file: Path) -> None:
         on_progress(f"finished {kind}/{file.name}")
         if uploads:
-            uploads.finished()
+            uploads.signal()
 
-    spline, openlineage = (Commits(Journal(settings.root, kind, settings.files), finished) for kind in KINDS)
+    spline, openlineage = (
+        Commits(Journal(settings.root, kind, settings.files), report_finished) for kind in KINDS
+    )
     receiver = Receiver(settings, spline, openlineage, RequestBodies(settings.max_bytes), on_progress)
     server = _Server(
         uvicorn.Config(

@@ -22,7 +22,7 @@ class Uploads:
         self._wake = asyncio.Event()
         self._ends = False
 
-    def finished(self) -> None:
+    def signal(self) -> None:
         """Signal a new file."""
         self._wake.set()
 

@@ -31,7 +31,7 @@ from lineage_merge.review.consequences import (
 )
 from lineage_merge.review.findings import Finding, ReviewResult, Severity, Subject, sort_findings
 from lineage_merge.review.graph_change import graph_change
-from lineage_merge.review.query_sources import without_qualifiers
+from lineage_merge.review.query_sources import remove_qualifiers
 from lineage_merge.sources.dbt.columns import Column
 
 _OF_JOB = ("feeds", "feeds_column", "influences")
@@ -175,7 +175,7 @@ def _list_written(
         yield (
             dataset,
             WrittenDataset(
-                Columns.of(_columns(of_dataset.get(dataset, ())), _inputs(flows), title_of_id),
+                Columns.from_columns(_columns(of_dataset.get(dataset, ())), _inputs(flows), title_of_id),
                 frozenset(feed.from_id for feed in feeds),
                 frozenset(str(mode) for feed in feeds if (mode := feed.properties.get("write_mode"))),
                 _influences(influences),
@@ -194,7 +194,7 @@ def _inputs(flows: Iterable[Edge]) -> Iterator[tuple[str, ColumnInput]]:
     for flow in flows:
         source, column = dataset_of(flow.from_id), column_of(flow.from_id)
         how = tuple(str(flow.properties.get("transformation", "")).split(","))
-        expression = without_qualifiers(str(flow.properties.get("expression", "")))
+        expression = remove_qualifiers(str(flow.properties.get("expression", "")))
         yield column_of(flow.to_id), ColumnInput(source, fold(column), how, expression)
 
 
@@ -292,7 +292,7 @@ def _equal_parts(old: WrittenDataset, new: WrittenDataset) -> str:
 def _inputs_and_modes(subject: Subject, old: WrittenDataset, new: WrittenDataset) -> Iterator[Finding]:
     if old.modes and new.modes and old.modes != new.modes:
         before, after = ", ".join(sorted(old.modes)), ", ".join(sorted(new.modes))
-        yield subject.altered("write mode changed", before, after)
+        yield subject.report_altered("write mode changed", before, after)
     for source in sorted(map(title_of_id, old.inputs - new.inputs)):
         yield subject.finding("input removed", f"is no longer computed from {source}", before=source)
     for source in sorted(map(title_of_id, new.inputs - old.inputs)):

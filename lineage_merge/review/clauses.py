@@ -16,9 +16,9 @@ from lineage_merge.review.query_sources import (
     QuerySources,
     SelectPlace,
     plain,
+    remove_qualifiers,
     text_of,
-    without_qualifiers,
-    written,
+    write_expression,
 )
 
 FILTER = "filter"
@@ -145,7 +145,7 @@ def _rest(tree: exp.Expr, sources: QuerySources) -> Iterator[str]:
                 place = f"{position}: " if in_set else ""
                 yield place + text_of(value if in_set else expression, sources.dialect)
     yield from (text_of(node, sources.dialect) for node in tree.find_all(*_OTHERS))
-    yield from (f"from {relation}" for relation in sources.below(tree))
+    yield from (f"from {relation}" for relation in sources.find_below(tree))
 
 
 def _name_tables(tree: exp.Expr, relations: Mapping[tuple[str, ...], str], sources: QuerySources) -> None:
@@ -189,9 +189,9 @@ def _clauses_of(select: exp.Select, sources: QuerySources) -> Iterator[QueryClau
 
 
 def _clause(kind: str, node: exp.Expr, sources: QuerySources, column: str = "") -> QueryClause:
-    text = written(node, sources.dialect)
+    text = write_expression(node, sources.dialect)
     shown = plain(text, is_qualified=True)
-    return QueryClause(kind, without_qualifiers(text), sources.of_columns(node), column, shown)
+    return QueryClause(kind, remove_qualifiers(text), sources.list_column_sources(node), column, shown)
 
 
 def _join(kind: str, start: str, separator: str, parts: Iterable[QueryClause]) -> QueryClause:

@@ -166,7 +166,7 @@ class Columns:
     title_of: Callable[[str], str]
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         columns: Iterable[Column],
         inputs: Iterable[tuple[str, ColumnInput]],
@@ -262,13 +262,13 @@ def _compare_altered(subject: Subject, key: str, old: Columns, new: Columns) -> 
         if casts[0]["type"] != casts[1]["type"] and not is_retyped:
             is_retyped, types = True, (casts[0]["type"], casts[1]["type"])
     if is_retyped:
-        yield from subject.retyped(name, *types)
+        yield from subject.report_retyped(name, *types)
     if not is_same_value:
         inputs = old.inputs(key), new.inputs(key)
         before, after = before or inputs[0], after or inputs[1]
         if before == after:
             before, after = f"{before} of {inputs[0]}", f"{after} of {inputs[1]}"
-        yield subject.altered("expression changed", before, after, column=name)
+        yield subject.report_altered("expression changed", before, after, column=name)
 
 
 def _plain(data_type: str) -> str:

@@ -55,7 +55,7 @@ class GraphLookup:
         alias = f"{namespace}|{name} ("
         named = [
             vertex
-            for vertex in self.graph.named(name, DATASET_LABELS, self.environment)
+            for vertex in self.graph.find_named(name, DATASET_LABELS, self.environment)
             if any(str(other).startswith(alias) for other in vertex.properties.get("aliases", ()))
         ]
         return named[0] if len(named) == 1 else None

@@ -77,6 +77,6 @@ def _has_equal_code(old: Node, new: Node, queries: DbtQueries) -> bool:
     if (old.code.sql, old.code.source_digest) == (new.code.sql, new.code.source_digest):
         return True
     # Without layout, and with relations by entry: a target of CI has other names.
-    compared = queries.of(0, old), queries.of(1, new)
+    compared = queries.find(0, old), queries.find(1, new)
     is_parsed = all(query.is_parsed and query.text for query in compared)
     return is_parsed and compared[0].text == compared[1].text

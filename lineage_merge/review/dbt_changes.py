@@ -23,7 +23,7 @@ from lineage_merge.review.dbt_versions import DbtVersion, readers_of
 from lineage_merge.review.findings import Finding, Severity, Subject
 from lineage_merge.sources.dbt.declared_tests import DeclaredTest
 from lineage_merge.sources.dbt.nodes import Manifest, Node
-from lineage_merge.sources.dbt.order import behind_of
+from lineage_merge.sources.dbt.order import find_behind
 
 NOT_COMPARED = "columns, filters and joins are not compared"
 
@@ -58,8 +58,8 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
         if old.code == new.code and before.lineage(old).columns == after.lineage(new).columns:
             continue
         entries = (
-            DbtEntry(before, old, queries.of(0, old), renamed),
-            DbtEntry(after, new, queries.of(1, new), {}),
+            DbtEntry(before, old, queries.find(0, old), renamed),
+            DbtEntry(after, new, queries.find(1, new), {}),
         )
         texts = [entry.query.text for entry in entries]
         # Without aliases: those of equal queries may read columns of another relation.
@@ -91,7 +91,7 @@ def compare(before: DbtVersion, after: DbtVersion) -> tuple[list[Finding], list[
 def _unread_readers(after: DbtVersion, altered: Set[str]) -> Iterator[str]:
     """Yield notes on entries whose code is not read, and that read an entry with dropped or other columns."""
     for unique_id, node in sorted(after.manifest.nodes.items()):
-        parents = {parent for parent, _ in behind_of(after.manifest.nodes, node)} & altered
+        parents = {parent for parent, _ in find_behind(after.manifest.nodes, node)} & altered
         if parents and not node.folded and after.lineage(node).is_unread:
             names = ", ".join(map(short, sorted(parents)))
             yield f"{unique_id} reads {names}, whose columns change; which it uses is unknown"
@@ -167,7 +167,7 @@ def _find_renamed(before: DbtVersion, after: DbtVersion) -> dict[str, str]:
             names = readers[at].get(unique_id)
             return (node.kind, frozenset(names)) if names else None
         if node.code.sql.strip():
-            return node.kind, queries.of(at, node).text
+            return node.kind, queries.find(at, node).text
         return (node.kind, f"#{node.code.source_digest}") if node.code.source_digest else None
 
     unmatched = (unique_id for unique_id in added if unique_id not in renamed.values())

@@ -51,7 +51,7 @@ def read_files(
     with collection_off():
         base_location, old = _parse(base.manifest, inside, branch)
         head_location, new = _parse(head.manifest, inside)
-        projects = _built(old), _built(new)
+        projects = _list_built(old), _list_built(new)
         if not whole:
             reduce_documents(old, new)
         return (
@@ -77,7 +77,7 @@ def _file(
     return DbtFile(manifest, catalog, tuple(problems), project, notes)
 
 
-def _built(document: _Json) -> dict[str, BuiltRelation]:
+def _list_built(document: _Json) -> dict[str, BuiltRelation]:
     """Return what a project builds. Nothing is validated yet."""
     adapter = str(as_mapping(document.get("metadata")).get("adapter_type") or "")
     built: dict[str, BuiltRelation] = {}

@@ -14,7 +14,7 @@ from lineage_merge.review.clauses import ComparableQuery, query_of
 from lineage_merge.review.comparison import ColumnInput, Columns
 from lineage_merge.review.dbt_versions import DbtVersion
 from lineage_merge.review.findings import Finding, Subject
-from lineage_merge.review.query_sources import without_qualifiers
+from lineage_merge.review.query_sources import remove_qualifiers
 from lineage_merge.sources.dbt.columns import dialect_of, relation_name
 from lineage_merge.sources.dbt.nodes import Manifest, Node
 
@@ -62,7 +62,7 @@ class DbtQueries:
             if other is not None:
                 yield node, other
 
-    def of(self, at: int, node: Node) -> ComparableQuery:
+    def find(self, at: int, node: Node) -> ComparableQuery:
         """Return the query of an entry in the version before (0) or after (1)."""
         if node.code.language != "sql":
             return ComparableQuery(node.code.sql, rest=node.code.sql, is_parsed=False)
@@ -97,12 +97,12 @@ class DbtEntry:
                     self.renamed.get(flow.source, flow.source),
                     dot_path(fold(flow.column)),
                     tuple(int(step) for step in flow.transformations),
-                    without_qualifiers(flow.expression),
+                    remove_qualifiers(flow.expression),
                 ),
             )
             for flow in lineage.flows
         )
-        return Columns.of(lineage.columns, inputs, short)
+        return Columns.from_columns(lineage.columns, inputs, short)
 
     def columns_of_clauses(self) -> Mapping[str, Set[str]]:
         """Return the columns that determine the rows of an entry, by transformation."""
@@ -160,6 +160,6 @@ def _expressions(subject: Subject, old: DbtEntry, new: DbtEntry, reported: Set[s
         column = fold(expression.column)
         if column in known[0] & known[1]:
             if column not in reported:
-                yield subject.altered("expression changed", before, after, column=expression.column)
+                yield subject.report_altered("expression changed", before, after, column=expression.column)
         elif not reported:
-            yield subject.altered("query changed", before, after)
+            yield subject.report_altered("query changed", before, after)

@@ -8,7 +8,7 @@ from lineage_merge.review.dbt_queries import file_of, short
 from lineage_merge.review.dbt_versions import DbtVersion
 from lineage_merge.review.findings import Finding, Severity, Subject
 from lineage_merge.sources.dbt.nodes import Node
-from lineage_merge.sources.dbt.order import behind_of
+from lineage_merge.sources.dbt.order import find_behind
 
 MISSING_COLUMN = "missing column"
 
@@ -30,7 +30,7 @@ def missing_columns(before: DbtVersion, after: DbtVersion, renamed: Mapping[str,
             parts = {fold(part) for part in (*above[1:], column)}
             if name in known:
                 continue
-            for parent, _ in sorted(behind_of(after.manifest.nodes, node)):
+            for parent, _ in sorted(find_behind(after.manifest.nodes, node)):
                 removed = _find_removed(before, after, old_ids.get(parent, parent), parent) & parts
                 for key in sorted(removed):
                     yield _finding(after, node, parent, key)

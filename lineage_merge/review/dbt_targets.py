@@ -66,7 +66,7 @@ def _places(
 
 
 def _rename(base: Manifest, head: Manifest, places: Mapping[SchemaPlace, SchemaPlace]) -> Manifest:
-    nodes = {key: _at_base(base.nodes.get(key), node, places) for key, node in head.nodes.items()}
+    nodes = {key: _move_to_base(base.nodes.get(key), node, places) for key, node in head.nodes.items()}
     prefixes = _prefixes(base, head)
     relations = {
         node.code.relation_name: _name_at_base(node, nodes[key], base.nodes.get(key), prefixes)
@@ -88,7 +88,7 @@ def _rename(base: Manifest, head: Manifest, places: Mapping[SchemaPlace, SchemaP
     return replace(head, nodes=nodes)
 
 
-def _at_base(old: Node | None, new: Node, places: Mapping[SchemaPlace, SchemaPlace]) -> Node:
+def _move_to_base(old: Node | None, new: Node, places: Mapping[SchemaPlace, SchemaPlace]) -> Node:
     """Return an entry of the head at its place in the target of the base."""
     now = SchemaPlace(new.database, new.schema)
     if old is not None and places.get(was := SchemaPlace(old.database, old.schema)) == now:

@@ -90,16 +90,16 @@ class Subject:
             **fields,
         )
 
-    def altered(self, kind: str, before: str, after: str, **fields: Any) -> Finding:
+    def report_altered(self, kind: str, before: str, after: str, **fields: Any) -> Finding:
         """Return the finding that a value changed."""
         message = f"was {before}, is {after}"
         return self.finding(kind, message, before=before, after=after, **fields)
 
-    def retyped(self, column: str, before: str, after: str) -> Iterator["Finding"]:
+    def report_retyped(self, column: str, before: str, after: str) -> Iterator["Finding"]:
         """Yield the finding that the type of a column changed; of a structure one for each field that did."""
         differences = field_differences(before, after, column)
         if not differences:
-            yield self.altered("type changed", before, after, column=column, change=Change.RETYPE)
+            yield self.report_altered("type changed", before, after, column=column, change=Change.RETYPE)
         for path, was, now in differences or ():
             if not now:
                 yield self.finding(
@@ -108,7 +108,7 @@ class Subject:
             elif not was:
                 yield self.finding("column added", "is new", Severity.INFO, column=path, after=path)
             else:
-                yield self.altered("type changed", was, now, column=path, change=Change.RETYPE)
+                yield self.report_altered("type changed", was, now, column=path, change=Change.RETYPE)
 
     def clause(self, kind: str, removed: Iterable[str], added: Iterable[str]) -> Finding:
         """Return a finding on conditions, joins, groupings or other clauses of a kind."""
@@ -193,7 +193,7 @@ class ReviewResult:
         numbers = Counter(assessed.finding.severity for assessed in self.findings)
         return {severity: numbers[severity] for severity in SEVERITIES}
 
-    def at_least(self, severity: Severity) -> list[Assessed]:
+    def select_at_least(self, severity: Severity) -> list[Assessed]:
         """Return the findings of this severity or a worse one."""
         allowed = SEVERITIES[: SEVERITIES.index(severity) + 1]
         return [assessed for assessed in self.findings if assessed.finding.severity in allowed]

@@ -41,7 +41,7 @@ class QuerySources:
         self._read: dict[int, tuple[frozenset[str], tuple[exp.CTE, ...]]] = {}
         self._scopes: dict[int, dict[str, str]] = {}
 
-    def below(self, node: exp.Expr) -> frozenset[str]:
+    def find_below(self, node: exp.Expr) -> frozenset[str]:
         """Return the relations that a source or query reads, also through CTEs."""
         below: set[str] = set()
         seen: set[int] = set()
@@ -55,7 +55,7 @@ class QuerySources:
 
     def name_below(self, node: exp.Expr) -> str:
         """Return a name of all relations that a source or query reads."""
-        return "+".join(sorted(self.below(node)))
+        return "+".join(sorted(self.find_below(node)))
 
     def cte_of(self, table: exp.Expr) -> exp.CTE | None:
         """Return the CTE that a name in FROM means, None for a relation.
@@ -123,7 +123,7 @@ class QuerySources:
         selects = self._tree.find_all(exp.Select)
         return frozenset(source for select in selects for source in self._scope(select).values())
 
-    def of_columns(self, node: exp.Expr) -> tuple[str, ...]:
+    def list_column_sources(self, node: exp.Expr) -> tuple[str, ...]:
         """Return the source of each column below a node; "" where it is not written or not known.
 
         The sides of an equation of columns with one name are sorted.
@@ -232,7 +232,7 @@ def _alias(source: exp.Expr) -> str:
     return name.lower()
 
 
-def without_qualifiers(text: str) -> str:
+def remove_qualifiers(text: str) -> str:
     """Return an expression without names of tables and quotes of names, in lower case outside literals."""
     return plain(text, is_qualified=False)
 
@@ -250,10 +250,10 @@ def plain(text: str, *, is_qualified: bool) -> str:
 
 def text_of(node: exp.Expr, dialect: Dialect) -> str:
     """Return the text of an expression without names of tables."""
-    return without_qualifiers(written(node, dialect))
+    return remove_qualifiers(write_expression(node, dialect))
 
 
-def written(node: exp.Expr, dialect: Dialect) -> str:
+def write_expression(node: exp.Expr, dialect: Dialect) -> str:
     """Return the text of an expression on one line, without comments."""
     text = node.sql(
         dialect=dialect,

@@ -151,7 +151,7 @@ def _column_findings(before: SqlVersion, after: SqlVersion) -> Iterator[Finding]
         for key, (name, data_type) in sorted(old[dataset].items()):
             now = new[dataset].get(key, ("", ""))[1]
             if data_type and now and data_type != now:
-                yield from subject.retyped(name, data_type, now)
+                yield from subject.report_retyped(name, data_type, now)
     for dataset in sorted((old.keys() - new.keys()) & _datasets_of(after)):
         yield _subject(dataset).finding(COLUMNS_UNKNOWN, "columns are no longer known", Severity.INFO)
 

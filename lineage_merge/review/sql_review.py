@@ -62,7 +62,7 @@ class SqlReview:
     @property
     def invalid_statements(self) -> list[Finding]:
         """The statements that cannot be parsed."""
-        return self.of_kind(INVALID_STATEMENT)
+        return self.select_kind(INVALID_STATEMENT)
 
     @property
     def clause_findings(self) -> list[Finding]:
@@ -75,7 +75,7 @@ class SqlReview:
         others = (READER_BREAKS, COLUMNS_UNKNOWN, INVALID_STATEMENT)
         return any(item.finding.kind not in others for item in self.assessed)
 
-    def of_kind(self, kind: str) -> list[Finding]:
+    def select_kind(self, kind: str) -> list[Finding]:
         """Return the findings of a kind."""
         return [item.finding for item in self.assessed if item.finding.kind == kind]
 
@@ -100,7 +100,7 @@ def review_changes(folders: SqlFolders, revision: str, graph: LineageGraph | Non
     # A comparison reports what certainly changes.
     folders = replace(folders, root=since.root).with_insert_names(assumed=False)
     texts = SqlTexts(folders)
-    earlier = texts.before(since)
+    earlier = texts.read_before(since)
     old, new = set(earlier.changed), set(earlier.changing)
     now, known = _add_known_columns(folders, texts, graph)
     before = texts.version(earlier.files, known)

@@ -116,7 +116,7 @@ class SqlTexts:
         aliases = {alias: ids[0] for alias, ids in merged.aliases.items() if len(ids) == 1}
         return SqlVersion(scripts, tuple(projects), graph, tuple(merged.edges), tuple(problems), aliases)
 
-    def before(self, since: GitChanges) -> "EarlierFiles":
+    def read_before(self, since: GitChanges) -> "EarlierFiles":
         """Return the files before the changes."""
         changed = {file.before for file in since.changed} - {""}
         after = {(since.root / file.after).resolve(): file.after for file in since.changed if file.after}

@@ -56,7 +56,7 @@ def warning(check: str, message: str, fix: str) -> Diagnosis:
     return Diagnosis(check, "warning", one_line(message), fix)
 
 
-def failed(check: str, error: LineageMergeError, fix: str) -> Diagnosis:
+def report_failure(check: str, error: LineageMergeError, fix: str) -> Diagnosis:
     """Return a problem that stops a run with this error."""
     message = one_line(error.message)
     if fix and message.endswith(f": {fix}"):
@@ -64,17 +64,17 @@ def failed(check: str, error: LineageMergeError, fix: str) -> Diagnosis:
     return Diagnosis(check, "failed", message, fix, error.exit_code)
 
 
-def skipped(check: str, why: str) -> Diagnosis:
+def report_skipped(check: str, why: str) -> Diagnosis:
     """Return a check that was not run."""
     return Diagnosis(check, "skipped", why)
 
 
-def skipped_all(checks: tuple[str, ...], why: str) -> Iterator[Diagnosis]:
+def report_all_skipped(checks: tuple[str, ...], why: str) -> Iterator[Diagnosis]:
     """Return several checks that were not run."""
-    return (skipped(check, why) for check in checks)
+    return (report_skipped(check, why) for check in checks)
 
 
-def unexpected(check: str, error: Exception) -> Diagnosis:
+def report_unexpected(check: str, error: Exception) -> Diagnosis:
     """Return an internal error, or an unexpected response."""
     message = redact(f"unexpected: {type(error).__name__}: {error}")
     return Diagnosis(check, "failed", one_line(message), "report it as a bug of lineage_merge", 1)
@@ -131,7 +131,7 @@ def examine_lines(
             kind = None if has_lineage else line_files.recognize(parts[-1:])
             ahead = future_times(parts, times_of) if times_of else []
         except SourceError as error:
-            yield failed(check, error, fix_for(error, location, key))
+            yield report_failure(check, error, fix_for(error, location, key))
             continue
         if kind and kind is not expected:
             yield warning(check, f"{message}, but {kind.name}", kind.remedy or fix)
@@ -171,7 +171,7 @@ def validity(documents: Iterable[Any], check: Callable[[Any], Problem | None]) -
     `check` returns the problem of a document; documents may be problems themselves.
     """
     problem: Problem | None = None
-    for document in islice(line_files.until_damage(documents), _MAX_DOCUMENTS):
+    for document in islice(line_files.stop_at_damage(documents), _MAX_DOCUMENTS):
         wrong = document if isinstance(document, Problem) else check(document)
         if wrong is None:
             return True, None

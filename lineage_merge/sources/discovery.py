@@ -157,9 +157,9 @@ class SourceDiscovery:
 
     def search(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> Discovered:
         """Return the input among files; `rest` are those that no source owns."""
-        return Discovered(self.in_lines(files, rest))
+        return Discovered(self.find_in_lines(files, rest))
 
-    def in_lines(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> SourceInput | None:
+    def find_in_lines(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> SourceInput | None:
         """Return folders or files of lines with documents of the source.
 
         Its parser decides: a log may contain documents of several sources, and long ones.
@@ -172,7 +172,7 @@ class SourceDiscovery:
     def settings(
         self, source_input: SourceInput, folder: Path | None, _namespaces: Mapping[str, str] = {}
     ) -> Any:
-        """Return the section of the configuration, in a file in `folder` (see `located`).
+        """Return the section of the configuration, in a file in `folder` (see `locate_from`).
 
         `namespaces`: those of projects by platform, and of "" the given one.
         """

@@ -6,7 +6,14 @@ from math import ceil
 from typing import NamedTuple, TypeVar
 
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.infra.storage import Slice, StoredFile, find_files, read_beginning, read_line_blocks, shown
+from lineage_merge.infra.storage import (
+    Slice,
+    StoredFile,
+    find_files,
+    read_beginning,
+    read_line_blocks,
+    redact_location,
+)
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
 from lineage_merge.naming import redact
@@ -104,7 +111,7 @@ class LineBlock(NamedTuple):
     offset: int
     lines: list[bytes]
 
-    def located(self, start: int = 0, end: int | None = None) -> Iterator[tuple[str, bytes]]:
+    def locate_lines(self, start: int = 0, end: int | None = None) -> Iterator[tuple[str, bytes]]:
         """Yield the lines from index `start` to `end`, each with its location for messages."""
         offset = self.offset + sum(map(len, self.lines[:start]))
         for number, line in enumerate(self.lines[start:end], self.number + start):
@@ -119,7 +126,7 @@ def blocks(part: Slice) -> Iterator[LineBlock]:
     number = 1
     for offset, lines in read_line_blocks(part):
         if not offset and (kind := document_kind.binary_kind(_beginning(lines))):
-            raise DocumentError(shown(part.location), "", str(kind))
+            raise DocumentError(redact_location(part.location), "", str(kind))
         yield LineBlock(part, number, offset, lines)
         number += len(lines)
 
@@ -132,7 +139,7 @@ def _beginning(lines: list[bytes]) -> bytes:
 def number_lines(part: Slice) -> Iterator[tuple[str, bytes]]:
     """Yield the lines of a slice, each with its location for messages."""
     for block in blocks(part):
-        yield from block.located()
+        yield from block.locate_lines()
 
 
 def first_lines(file: StoredFile) -> Iterator[tuple[str, bytes]]:
@@ -142,7 +149,7 @@ def first_lines(file: StoredFile) -> Iterator[tuple[str, bytes]]:
     return islice(number_lines(part), _TESTED_LINES)
 
 
-def until_damage(documents: Iterable[Found]) -> Iterator[Found | Problem]:
+def stop_at_damage(documents: Iterable[Found]) -> Iterator[Found | Problem]:
     """Yield what is found in a file of lines; if the file is corrupt, a problem replaces the rest.
 
     A log that was read while it was being compressed or copied loses only its end.

@@ -42,7 +42,9 @@ class Source(Generic[Settings]):
     their own. `by_project`: it describes them project by project, and what a project no longer contains is
     retired at once, unless a document of the source was rejected. `reports_runs`: it reports all runs of its
     jobs. `is_catalog`: it only describes datasets that other sources reference. `has_raw_uris`: its datasets
-    are raw URIs, which rules match. `without_sqlglot`: what is missing where sqlglot is not installed.
+    are raw URIs, which rules match. `precedence`: of sources that read what different clients in one job may
+    have reported, the smallest counts; 0 for others. `without_sqlglot`: what is missing where sqlglot is not
+    installed.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Source(Generic[Settings]):
     reports_runs = False
     is_catalog = False
     has_raw_uris = False
+    precedence = 0
     without_sqlglot = ""
 
     def parse(self, written: Any) -> Settings:
@@ -110,7 +113,7 @@ class Source(Generic[Settings]):
         """Return after how many successful runs of a job without a write its target is retired (0: never)."""
         return int(getattr(settings, "retire_after", 0))
 
-    def stated_projects(self, _settings: Settings) -> Iterable[str]:
+    def list_stated_projects(self, _settings: Settings) -> Iterable[str]:
         """Return the projects that the configuration names."""
         return ()
 

@@ -83,7 +83,7 @@ def _analyze(df_or_sql: Any) -> tuple[JvmSession, Any]:
         raise CaptureError(_NOT_CLASSIC)
     session = JvmSession(spark)
     try:
-        return session, session.analyzed(df_or_sql)
+        return session, session.analyze(df_or_sql)
     except (PySparkException, Py4JJavaError) as error:
         text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
         raise CaptureError(f"Spark cannot analyze the statement: {text[:300]}") from None

@@ -298,7 +298,7 @@ class PlanDocument:
         """Add the plan that a cached DataFrame was computed from."""
         attributes = [tree[0] for tree in node.fields.get("output") or ()] or self._metadata.output(node)
         self._outputs[id(node)] = [self._name_fields(attribute, {}) for attribute in attributes]
-        below = self._metadata.cached(node)
+        below = self._metadata.find_cached(node)
         if below is None:
             what = "a cached DataFrame whose sources Spark does not report"
             self.problems.append(Problem("not-joined", self._document_name, node.name, what))

@@ -56,11 +56,11 @@ class PlanNode:
     def trees(self, field: str) -> "list[PlanNode]":
         """Return a field that is a list of trees."""
 
-        def at(index: int) -> Callable[[], Any]:
+        def find_at(index: int) -> Callable[[], Any]:
             return lambda: getattr(self.java, field)().apply(index)
 
         listed = self.fields.get(field) or ()
-        return [build_tree(value, at(index)) for index, value in enumerate(listed)]
+        return [build_tree(value, find_at(index)) for index, value in enumerate(listed)]
 
 
 def build_tree(listed: list[Json], find: Callable[[], Any] | None = None) -> PlanNode:

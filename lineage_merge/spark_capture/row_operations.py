@@ -178,7 +178,7 @@ def _output(node: PlanNode) -> Iterator[Json]:
 # DataSource V2, as Spark rewrites it
 
 
-def _rewritten(command: PlanNode) -> RowOperation | None:
+def _find_operation(command: PlanNode) -> RowOperation | None:
     query, table = command.children[0], command.tree("originalTable") or command.tree("table")
     if table is None:
         return None
@@ -196,13 +196,13 @@ def _rewritten(command: PlanNode) -> RowOperation | None:
         query = next((side for side in query.children if side.name == "Project"), query.children[0])
     below = query if query.name == "Filter" else query.children[0]
     if query.name == "Filter" or _is_delete(query):
-        return target.operation("delete", _below_filters(below), (), [condition] if condition else ())
+        return target.operation("delete", _skip_filters(below), (), [condition] if condition else ())
     conditions = [condition] if condition and below.name != "Filter" else []
     assigned = _list_expanded(query) if query.name == "Expand" else _list_assigned(query, is_choice=is_choice)
     return target.operation("update", below, assigned, conditions)
 
 
-def _below_filters(query: PlanNode) -> PlanNode:
+def _skip_filters(query: PlanNode) -> PlanNode:
     """Return what is read below the filters of a rewritten DELETE."""
     while query.name == "Filter":
         query = query.children[0]
@@ -354,9 +354,9 @@ def _delete(command: PlanNode) -> RowOperation | None:
 
 _Reader = Callable[[PlanNode], RowOperation | None]
 _READERS: Mapping[str, _Reader] = {
-    "ReplaceData": _rewritten,
-    "WriteDelta": _rewritten,
-    "AppendData": _rewritten,
+    "ReplaceData": _find_operation,
+    "WriteDelta": _find_operation,
+    "AppendData": _find_operation,
     "MergeIntoTable": _merge(
         ("targetTable", "sourceTable"),
         "mergeCondition",

@@ -250,7 +250,7 @@ class JvmSession:
         self.streams: Sequence[Any] = ()
         self._expressions: tuple[PlanNode | None, Any] = (None, None)
 
-    def of(self, java: Any) -> "JvmSession":
+    def wrap(self, java: Any) -> "JvmSession":
         """Return another session of the application, which the JVM has."""
         other = copy(self)
         other.java = java
@@ -263,7 +263,7 @@ class JvmSession:
         except (ZoneInfoNotFoundError, ValueError):
             return UTC
 
-    def analyzed(self, sql: str) -> Any:
+    def analyze(self, sql: str) -> Any:
         """Return the analyzed plan of a statement, without running it. Spark's errors are passed on."""
         state = self.java.sessionState()
         skip = self.jvm.org.apache.spark.sql.execution.CommandExecutionMode.SKIP()
@@ -309,7 +309,7 @@ class JvmSession:
         listed: list[list[Json]] = json.loads(project.toJSON())[0].get("projectList") or []
         return listed
 
-    def cached(self, node: PlanNode) -> PlanNode | None:
+    def find_cached(self, node: PlanNode) -> PlanNode | None:
         """Return the plan behind an `InMemoryRelation`; None if it is no longer available."""
         linked = node.java.cacheBuilder().cachedPlan().logicalLink()
         return self.tree(linked.get()) if linked.isDefined() else None

@@ -117,7 +117,7 @@ def _files(session: JvmSession, plan: Any) -> Write:
     return plan.query(), WriteTarget(str(plan.outputPath().toString()), append=append)
 
 
-def _into(table_of: str) -> Callable[[JvmSession, Any], Write]:
+def _read_into(table_of: str) -> Callable[[JvmSession, Any], Write]:
     """Return the reader of commands that write to the session's catalog: `table_of` is their table."""
 
     def write(session: JvmSession, plan: Any) -> Write:
@@ -236,10 +236,10 @@ def _find_target_by_relation(table: SparkRelation, append: bool) -> WriteTarget:
 
 _COMMANDS: Mapping[str, Callable[[JvmSession, Any], Write | None]] = {
     "InsertIntoHadoopFsRelationCommand": _files,
-    "InsertIntoHiveTable": _into("table"),
-    "CreateDataSourceTableAsSelectCommand": _into("table"),
-    "CreateHiveTableAsSelectCommand": _into("tableDesc"),
-    "OptimizedCreateHiveTableAsSelectCommand": _into("tableDesc"),
+    "InsertIntoHiveTable": _read_into("table"),
+    "CreateDataSourceTableAsSelectCommand": _read_into("table"),
+    "CreateHiveTableAsSelectCommand": _read_into("tableDesc"),
+    "OptimizedCreateHiveTableAsSelectCommand": _read_into("tableDesc"),
     "CreateViewCommand": _view,
     "InsertIntoDataSourceDirCommand": _folder,
     "InsertIntoHiveDirCommand": _folder,
@@ -248,7 +248,7 @@ _COMMANDS: Mapping[str, Callable[[JvmSession, Any], Write | None]] = {
     "OverwriteByExpression": _version_2,
     "OverwritePartitionsDynamic": _version_2,
     "SaveIntoDataSourceCommand": _read_save,
-    "CreateHoodieTableAsSelectCommand": _into("table"),
+    "CreateHoodieTableAsSelectCommand": _read_into("table"),
     "InsertIntoHoodieTableCommand": _relation,
     "CreateTableAsSelect": _version_2_as_select,
     "ReplaceTableAsSelect": _version_2_as_select,

@@ -33,8 +33,8 @@ def jars() -> Path:
 
 
 @contextmanager
-def lakehouse_session(folder: Path) -> Iterator[SparkSession]:
-    """The session; its tables are below the folder."""
+def lakehouse_session(folder: Path, **more: str) -> Iterator[SparkSession]:
+    """The session; its tables are below the folder. `more`: settings, with _ for the dots in their names."""
     os.environ.setdefault("JAVA_HOME", str(java_home()))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -56,6 +56,7 @@ def lakehouse_session(folder: Path) -> Iterator[SparkSession]:
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.log.level": "ERROR",
+        **{name.replace("_", "."): value for name, value in more.items()},
     }
     builder = SparkSession.builder.appName("lakehouse").master("local[1]")
     for key, value in options.items():

@@ -16,6 +16,8 @@ from tests.capture.agent_and_capture import BY_BOTH, Reader
 from tests.sources.spline.columns.example_tables import example_tables
 from tests.sources.spline.columns.lineage_reading import listed
 
+pytestmark = pytest.mark.jvm
+
 # Temporary views of files: Spark's text of a plan does not name the files.
 _VIEWS = ("orders", "customers")
 

@@ -11,6 +11,8 @@ from tests.sources.spline.columns.example_tables import example_tables
 from tests.sources.spline.columns.harvesting import harvest
 from tests.sources.spline.columns.lineage_reading import expressions, listed, read
 
+pytestmark = pytest.mark.jvm
+
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:

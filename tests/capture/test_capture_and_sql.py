@@ -10,6 +10,8 @@ from lineage_merge import capture
 from tests.capture.capture_cases import VIEWS, flows_of, influences_of, prepare
 from tests.sources.sql.sql_reading import lineage_of
 
+pytestmark = pytest.mark.jvm
+
 _SCHEMA = (
     "create table sales (id int, price double, city string);"
     " create table cities (city string, country string)"

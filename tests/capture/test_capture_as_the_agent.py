@@ -27,6 +27,8 @@ from lineage_merge.sources.spline.documents import assemble
 from lineage_merge.sources.spline.translator import translate
 from lineage_merge.spark_capture import Captured
 
+pytestmark = pytest.mark.jvm
+
 Fact = tuple[Any, ...]
 
 

@@ -9,6 +9,8 @@ from pyspark.sql import SparkSession
 from lineage_merge import capture
 from tests.capture.capture_cases import CASES, VIEWS, flows_of, influences_of, prepare
 
+pytestmark = pytest.mark.jvm
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:

@@ -34,6 +34,7 @@ def sales(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
         spark.catalog.dropTempView(view)
 
 
+@pytest.mark.jvm
 def test_the_example_of_the_issue(spark: SparkSession) -> None:
     columns = capture(EXAMPLE).columns()
 
@@ -48,6 +49,7 @@ def test_the_example_of_the_issue(spark: SparkSession) -> None:
     assert [each.text for each in columns.named("C").of] == ["1 AS a"]
 
 
+@pytest.mark.jvm
 def test_metadata_of_files_has_no_column_of_origin(spark: SparkSession, sales: str) -> None:
     columns = capture(f"select id, _metadata.file_name as file from parquet.`{sales}`").columns()
 
@@ -57,6 +59,7 @@ def test_metadata_of_files_has_no_column_of_origin(spark: SparkSession, sales: s
     ]
 
 
+@pytest.mark.jvm
 def test_the_steps_of_a_column_lead_down_to_files(spark: SparkSession, sales: str) -> None:
     spark.table("sales").selectExpr("id", "price * 2 as twice").createOrReplaceTempView("doubled")
     columns = capture("select id as key, sum(twice) as total from doubled group by id").columns()
@@ -72,6 +75,7 @@ def test_the_steps_of_a_column_lead_down_to_files(spark: SparkSession, sales: st
     ]
 
 
+@pytest.mark.jvm
 def test_vertices_and_edges_are_those_of_a_merge(spark: SparkSession, sales: str, tmp_path: Path) -> None:
     spark.sql(f"create table loaded using parquet location '{tmp_path}/loaded' as select id, city from sales")
     captured = capture(
@@ -106,6 +110,7 @@ def _edge(row: dict[str, Any]) -> Edge:
     return Edge(row["id"], row["label"], row["from"], row["to"], normalize_properties(properties))
 
 
+@pytest.mark.jvm
 def test_result_columns_with_one_name_are_numbered_and_reported(spark: SparkSession, sales: str) -> None:
     statement = (
         "select l.city, r.price as City, r.id as city_2, l.id as city, l.id as a from sales l, sales r"
@@ -129,6 +134,7 @@ def test_result_columns_with_one_name_are_numbered_and_reported(spark: SparkSess
     assert captured.problems == (Problem("notice", "capture of daily", "columns", what),)
 
 
+@pytest.mark.jvm
 def test_numbered_columns_leave_the_name_of_the_target_alone(spark: SparkSession, sales: str) -> None:
     one = capture("select l.id, r.id from sales l, sales r", target="default.pairs").nodes
     other = capture("select l.id, r.id as other from sales l, sales r", target="default.pairs").nodes
@@ -139,6 +145,7 @@ def test_numbered_columns_leave_the_name_of_the_target_alone(spark: SparkSession
     assert targets(one) == targets(other)
 
 
+@pytest.mark.jvm
 def test_a_folder_of_it_is_valid_and_holds_the_same(spark: SparkSession, sales: str, tmp_path: Path) -> None:
     captured = capture("select id from sales", name="daily", target="s3://lake/ids", dag_name="finance")
     captured.write(f"{tmp_path}/graph")
@@ -150,6 +157,7 @@ def test_a_folder_of_it_is_valid_and_holds_the_same(spark: SparkSession, sales: 
     assert {each.properties["dag_name"] for each in captured.edges} == {"finance"}
 
 
+@pytest.mark.jvm
 def test_without_a_target_it_is_displayed_but_cannot_be_written(
     spark: SparkSession, sales: str, tmp_path: Path
 ) -> None:
@@ -160,6 +168,7 @@ def test_without_a_target_it_is_displayed_but_cannot_be_written(
         captured.write(f"{tmp_path}/graph")
 
 
+@pytest.mark.jvm
 def test_it_prints_the_tree_and_shows_a_picture(spark: SparkSession, sales: str) -> None:
     captured = capture("select upper(city) as city from sales", name="daily", target="s3://lake/cities")
 
@@ -180,6 +189,7 @@ def test_it_prints_the_tree_and_shows_a_picture(spark: SparkSession, sales: str)
     }
 
 
+@pytest.mark.jvm
 def test_an_invalid_environment_is_rejected(spark: SparkSession) -> None:
     with pytest.raises(ConfigError, match="environment"):
         capture(EXAMPLE, environment="a|b")

@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge import capture
 from lineage_merge.spark_capture import Captured
+
+pytestmark = pytest.mark.jvm
 
 DRIVER = "org.apache.derby.jdbc.EmbeddedDriver"
 DATABASE = "derby:memory:market"

@@ -9,8 +9,9 @@ import pytest
 
 from tests.capture.lakehouse_cases import expected
 
+pytestmark = pytest.mark.jvm
 
-@pytest.mark.jvm
+
 def test_statements_have_the_lineage_of_what_they_assign(tmp_path: Path) -> None:
     # A process of its own: the jars have to be there when Java starts.
     arguments = [sys.executable, "-m", "tests.capture.lakehouse_cases", str(tmp_path)]

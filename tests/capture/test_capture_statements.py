@@ -15,6 +15,8 @@ from lineage_merge.spark_capture import Captured
 from lineage_merge.spark_capture.session import JvmSession
 from lineage_merge.spark_capture.write_documents import write_document
 
+pytestmark = pytest.mark.jvm
+
 
 @pytest.fixture
 def folder(spark: SparkSession, tmp_path: Path) -> Iterator[Path]:

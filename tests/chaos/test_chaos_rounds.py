@@ -34,6 +34,7 @@ def round_with(*faults: Fault, mode: Mode = "driver", retry_seconds: int = 0) ->
     return Round(SEED, mode, "changed", retry_seconds, (faults,), merges=2, disputed=False)
 
 
+@pytest.mark.jvm
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("faults", "retry_seconds"),
@@ -52,6 +53,7 @@ def test_a_merge_with_faults_ends_in_the_graph_of_a_fault_free_run(
     assert outcome.injected[faults[0].kind] == 1
 
 
+@pytest.mark.jvm
 @pytest.mark.nightly
 def test_a_killed_and_repeated_job_ends_in_the_graph_of_a_fault_free_run(
     runner: RoundRunner,
@@ -60,12 +62,14 @@ def test_a_killed_and_repeated_job_ends_in_the_graph_of_a_fault_free_run(
     assert (outcome.failures, outcome.injected) == (["killed by signal 9"], {"job": 1})
 
 
+@pytest.mark.jvm
 @pytest.mark.nightly
 def test_a_killed_and_repeated_load_ends_in_the_graph_of_a_fault_free_run(runner: RoundRunner) -> None:
     outcome = runner.run_round(round_with(fault("job", "graph", 0.75), mode="load"))
     assert (outcome.failures, outcome.injected) == (["killed by signal 9"], {"job": 1})
 
 
+@pytest.mark.jvm
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("mode", "wire"),
@@ -79,6 +83,7 @@ def test_a_killed_command_leaves_the_state_before_or_after_it(
     assert "killed by signal 9" in outcome.failures
 
 
+@pytest.mark.jvm
 @pytest.mark.nightly
 @pytest.mark.parametrize("mode", ["dags", "dag"])
 def test_concurrent_merges_end_in_the_graph_of_a_sequential_order(runner: RoundRunner, mode: Mode) -> None:
@@ -86,6 +91,7 @@ def test_concurrent_merges_end_in_the_graph_of_a_sequential_order(runner: RoundR
     assert outcome.runs == 2
 
 
+@pytest.mark.jvm
 @pytest.mark.nightly
 def test_a_merge_restores_manually_removed_elements(runner: RoundRunner) -> None:
     runner.remove_by_hand(SEED, times=3)

@@ -20,6 +20,8 @@ from tests.expected import WAREHOUSE
 from tests.graph_reading import whole
 from tests.s3_fixtures import S3
 
+pytestmark = pytest.mark.jvm
+
 SECRET = "hunter2"
 UNREACHABLE = "127.0.0.1:1"  # nothing listens on port 1
 

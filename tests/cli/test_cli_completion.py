@@ -122,6 +122,7 @@ def ids_at(location: Location, typed: str = "", seconds: float = LATER) -> dict[
     return {kind: sorted(ids) for kind, ids in found.items()}
 
 
+@pytest.mark.jvm
 def test_file_folder_and_server_have_the_same_ids(
     graph_file: Path, pipeline_folder: str, pipeline_url: str
 ) -> None:
@@ -137,10 +138,12 @@ def test_file_folder_and_server_have_the_same_ids(
     assert "dev|daily|spark|side" in found[0]["job"]
 
 
+@pytest.mark.jvm
 def test_a_parquet_folder_is_read(tickit_folder: Path) -> None:
     assert "dev|s3://tickit-lake|sales_dl" in ids_at(Location(folder=tickit_folder))["dataset"]
 
 
+@pytest.mark.jvm
 def test_a_server_selects_by_the_typed_text(pipeline_url: str) -> None:
     def names(typed: str) -> Sequence[str]:
         ids = ids_at(Location(gremlin={"endpoint": pipeline_url}), typed)
@@ -200,6 +203,7 @@ def test_the_typed_options_select_the_graph(graph_file: Path, pipeline_folder: s
     assert of("--demo") == of(f"--graph-file {graph_file}") == of(f"--folder {pipeline_folder}") == ["e"]
 
 
+@pytest.mark.jvm
 def test_the_configuration_selects_the_graph(pipeline_url: str, tmp_path: Path) -> None:
     file = tmp_path / "lineage_merge.yml"
     file.write_text(f"environment: prod\ngremlin: {{endpoint: '{pipeline_url}'}}\n")

@@ -128,6 +128,7 @@ def test_the_report_has_one_near_miss_and_one_silent_agent(company: LocalMerge) 
     assert silent == ["dev|s3://brightmug-lake|customer_segments"]
 
 
+@pytest.mark.jvm
 def test_the_policy_finds_exactly_the_leak(ask: Ask) -> None:
     checked = ask("check", "--demo", "--json")
 
@@ -136,6 +137,7 @@ def test_the_policy_finds_exactly_the_leak(ask: Ask) -> None:
     assert [each["id"] for each in violations] == [f"dev|{_WAREHOUSE}marts.campaign_recipients|contact"]
 
 
+@pytest.mark.jvm
 def test_tests_and_freshness(ask: Ask) -> None:
     listed = json.loads(ask("tests", "--demo", "--dag", "brightmug_daily", "--json").out)["tests"]
     assert sorted((each["name"], each["status"]) for each in listed if each["status"] != "passed") == [
@@ -145,6 +147,7 @@ def test_tests_and_freshness(ask: Ask) -> None:
     ]
 
 
+@pytest.mark.jvm
 def test_each_question_is_answered_by_its_command(home: Path, ask: Ask) -> None:
     questions = json.loads((home / "demo.json").read_text())["questions"]
 
@@ -159,6 +162,7 @@ def test_each_question_is_answered_by_its_command(home: Path, ask: Ask) -> None:
         assert all(any(answer in line for line in printed) for answer in question["answer"]), question
 
 
+@pytest.mark.jvm
 def test_the_history_has_a_renamed_column_a_dropped_one_and_a_broken_join(ask: Ask) -> None:
     def changed(start: str, end: str) -> set[tuple[str, str]]:
         answer = json.loads(ask("diff", "--demo", "--from", start, "--to", end, "--json").out)
@@ -181,6 +185,7 @@ def test_the_history_has_a_renamed_column_a_dropped_one_and_a_broken_join(ask: A
     assert changed("1d", "now") == set()
 
 
+@pytest.mark.jvm
 def test_data_is_as_new_as_the_demo(ask: Ask) -> None:
     listed = json.loads(ask("freshness", "revenue_dashboard", "--demo", "--json").out)["datasets"]
     ages = {each["dataset"].rpartition(".")[2]: each["age_ms"] for each in listed}
@@ -189,12 +194,14 @@ def test_data_is_as_new_as_the_demo(ask: Ask) -> None:
     assert 71 * hour < ages["products"] < 73 * hour
 
 
+@pytest.mark.jvm
 def test_the_demo_does_not_import_what_it_does_not_use(home: Path) -> None:
     imported = {name.partition(".")[0] for name in (home / "imports.txt").read_text().splitlines()}
     assert "pyarrow" in imported
     assert imported & {"pyspark", "py4j", "arango", "boto3"} == set()
 
 
+@pytest.mark.jvm
 def test_without_a_browser_the_page_is_named_and_json_stays_valid(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +211,7 @@ def test_without_a_browser_the_page_is_named_and_json_stays_valid(
     assert outcome.err == f"no browser found: open {(home / 'demo.html').as_uri()}\n"
 
 
+@pytest.mark.jvm
 def test_the_page_is_opened(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
@@ -216,6 +224,7 @@ def test_the_page_is_opened(home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "shop.marts.fct_sales#margin" in outcome.out
 
 
+@pytest.mark.jvm
 def test_with_the_page_the_terminal_has_the_summary_and_the_address(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

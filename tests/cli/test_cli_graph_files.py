@@ -185,6 +185,7 @@ def test_the_demo_has_a_graph_of_its_own(ask: Ask, tmp_path: Path) -> None:
     assert [words for words in page if ask(*words, "--demo").code != 0] == []
 
 
+@pytest.mark.jvm
 def test_runs_and_loads_write_the_selected_graph(
     ask: Ask, spark: SparkSession, tickit_folder: Path, tmp_path: Path
 ) -> None:

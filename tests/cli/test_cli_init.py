@@ -17,7 +17,7 @@ from lineage_merge.config import Config, ConfigReader, SparkOptions
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.read_sources import configured_sources, read_all
+from lineage_merge.orchestration.read_sources import list_configured_sources, read_all
 from tests.arango_fixtures import ArangoServer
 from tests.command_line import PROGRAM, Outcome, in_process, python_imports
 from tests.s3_fixtures import S3
@@ -61,7 +61,7 @@ def written(file: str = "lineage_merge.yml") -> Config:
 def graph(config: Config) -> tuple[set[str], set[tuple[str, str, str]]]:
     """The ids of the nodes, and the edges, of the graph that a configuration gives."""
     resolver = dataset_resolver.from_config(config)
-    records = read_all(LocalEngine(), config, resolver, configured_sources(config)).cache()
+    records = read_all(LocalEngine(), config, resolver, list_configured_sources(config)).cache()
     merged = join.merge(records, config.environment, config.dag_name, config.merge)
     edges = {(each["from"], each["label"], each["to"]) for each in merged.edges.collect()}
     return {each["id"] for each in merged.nodes.collect()}, edges

@@ -13,7 +13,7 @@ from lineage_merge.model.errors import TooFewJoined
 from lineage_merge.orchestration.cluster_entrypoint import is_permanent
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.questions.backends.opening import open_graph
-from lineage_merge.questions.traversal.near_misses import near_misses
+from lineage_merge.questions.traversal.near_misses import read_near_misses
 from tests.command_line import in_process
 from tests.graph_reading import whole
 
@@ -37,6 +37,7 @@ def written(folder: Path, name: str, namespace: str = WRONG, **changes: Any) -> 
     return file
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 def test_a_run_that_joins_too_little_leaves_a_good_graph(
     tmp_path: Path, gremlin: GraphTraversalSource, gremlin_url: str
@@ -66,6 +67,7 @@ def test_a_run_that_joins_too_little_leaves_a_good_graph(
     assert whole(gremlin) == loaded
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 def test_a_build_that_joins_too_little_writes_files_that_are_not_loaded(
     tmp_path: Path, gremlin: GraphTraversalSource, gremlin_url: str
@@ -84,6 +86,7 @@ def test_a_build_that_joins_too_little_writes_files_that_are_not_loaded(
     assert not gremlin.V().has_next()
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 def test_near_misses_of_two_dags_are_found_in_the_graph(
     tmp_path: Path, gremlin: GraphTraversalSource, gremlin_url: str
@@ -119,13 +122,14 @@ def test_near_misses_of_two_dags_are_found_in_the_graph(
     assert len(listed) == 4
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 def test_a_folder_has_the_near_misses_of_its_report(tmp_path: Path) -> None:
     wrong, folder = written(tmp_path, "wrong.yml"), tmp_path / "lineage"
     in_process("build", "-c", wrong, "--out", folder)
 
     with open_graph(folder) as graph:
-        found = near_misses(graph, CONFIGURATION.load(wrong, environ={})).found
+        found = read_near_misses(graph, CONFIGURATION.load(wrong, environ={})).found
 
     stored = json.loads((folder / "report.json").read_text())["near_misses"]
     assert [{**each._asdict(), "evidence": list(each.evidence)} for each in found] == stored

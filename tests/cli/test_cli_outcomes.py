@@ -51,6 +51,7 @@ def quiet_build(workplace: Path) -> Outcome:
     return as_process("build", *arguments, "--format", "jsonl", "--json", "--quiet")
 
 
+@pytest.mark.jvm
 def test_a_build_with_json_prints_only_json(workplace: Path, quiet_build: Outcome) -> None:
     assert quiet_build.code == 0
     printed = json.loads(quiet_build.out)
@@ -59,11 +60,13 @@ def test_a_build_with_json_prints_only_json(workplace: Path, quiet_build: Outcom
     assert printed["report"].items() <= json.loads((workplace / "lineage/report.json").read_text()).items()
 
 
+@pytest.mark.jvm
 def test_a_quiet_build_has_empty_standard_error(quiet_build: Outcome) -> None:
     # A warning of Java about Spark 4's start, which cannot be disabled.
     assert quiet_build.err.removeprefix("WARNING: Using incubator modules: jdk.incubator.vector\n") == ""
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark", "quiet_build")
 def test_the_built_files_are_valid_and_complete(workplace: Path) -> None:
     files = (workplace / "lineage/edges").glob("*.json")
@@ -79,6 +82,7 @@ def test_the_built_files_are_valid_and_complete(workplace: Path) -> None:
     assert validated.out.endswith("elements, no flaws\n")
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark", "quiet_build")
 def test_a_run_equals_build_and_load_also_in_json(
     workplace: Path, gremlin: GraphTraversalSource, gremlin_url: str
@@ -99,6 +103,7 @@ def test_a_run_equals_build_and_load_also_in_json(
         assert step in outcome.err
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark", "quiet_build")
 def test_a_load_needs_no_source_and_takes_environment_and_dag_from_the_files(
     workplace: Path, tmp_path: Path, gremlin: GraphTraversalSource, gremlin_url: str
@@ -122,6 +127,7 @@ def test_a_load_needs_no_source_and_takes_environment_and_dag_from_the_files(
     assert (metrics["dag_name"], metrics["environment"]) == (DAG, "dev")
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 def test_files_without_nodes_name_no_environment_and_dag(tmp_path: Path, gremlin_url: str) -> None:
     for name in ("nodes", "edges"):
@@ -134,6 +140,7 @@ def test_files_without_nodes_name_no_environment_and_dag(tmp_path: Path, gremlin
     assert (outcome.code, outcome.err) == (4, f"error: the files have no nodes. Fix: {fix}\n")
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 def test_flags_take_precedence_over_variables_and_files(tmp_path: Path) -> None:
     file = tmp_path / "lineage_merge.yml"
@@ -150,6 +157,7 @@ def test_flags_take_precedence_over_variables_and_files(tmp_path: Path) -> None:
         assert f"error: {tmp_path / name}: no such folder" in outcome.err
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 def test_flags_and_variables_need_no_file(tmp_path: Path) -> None:
     manifest = tmp_path / "manifest.json"
@@ -218,6 +226,7 @@ def group_lives(group: int) -> bool:
     return True
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("step", "distribute_above"),
     [("starting Spark", "32"), pytest.param("reading", "32", marks=pytest.mark.nightly), ("joining", "0")],

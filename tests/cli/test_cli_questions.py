@@ -20,6 +20,7 @@ def ask(folder: str, *arguments: str) -> Outcome:
     return in_process(*arguments, "--folder", folder)
 
 
+@pytest.mark.jvm
 def test_upstream_of_a_mart(tickit: str) -> None:
     outcome = ask(tickit, "upstream", "fct_sales")
     assert (outcome.code, outcome.err) == (0, "")
@@ -40,6 +41,7 @@ def test_upstream_of_a_mart(tickit: str) -> None:
     )
 
 
+@pytest.mark.jvm
 def test_a_column_of_a_report_comes_from_a_file(tickit: str) -> None:
     outcome = ask(
         tickit, "path", "s3://tickit-raw/sales#pricepaid", "top_events_by_sales#total_sales", "--json"
@@ -52,6 +54,7 @@ def test_a_column_of_a_report_comes_from_a_file(tickit: str) -> None:
     ] == ["sum(pricepaid)"]
 
 
+@pytest.mark.jvm
 def test_the_impact_of_a_raw_column(tickit: str) -> None:
     output = json.loads(ask(tickit, "impact", "s3://tickit-raw/sales#commission", "--json").out)
     assert output["counts"] == {
@@ -72,6 +75,7 @@ def test_the_impact_of_a_raw_column(tickit: str) -> None:
     }
 
 
+@pytest.mark.jvm
 def test_datasets_without_consumer_and_producer(tickit: str) -> None:
     def names(command: str) -> set[str]:
         return {each["name"] for each in json.loads(ask(tickit, command, "--json").out)["vertices"]}
@@ -80,6 +84,7 @@ def test_datasets_without_consumer_and_producer(tickit: str) -> None:
     assert names("no-producer") == {"date", "users", "event", "sales"}
 
 
+@pytest.mark.jvm
 def test_layers_come_from_the_configuration(tickit: str, tmp_path: Path) -> None:
     file = tmp_path / "lineage_merge.yml"
     file.write_text(
@@ -94,6 +99,7 @@ def test_layers_come_from_the_configuration(tickit: str, tmp_path: Path) -> None
     assert (good.code, good.err) == (0, "no edge violates the order\n")
 
 
+@pytest.mark.jvm
 def test_datasets_with_rows_by_a_column_are_indirectly_affected(tickit: str) -> None:
     output = json.loads(ask(tickit, "impact", "s3://tickit-raw/event#eventid", "--json").out)
     # It never is a value of the lake, but the join with it decides which rows the lake has.
@@ -120,6 +126,7 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
 @pytest.mark.parametrize("form", ["table", "csv", "json"])
 def test_server_and_folder_give_the_same_results(
@@ -237,6 +244,7 @@ def test_empty_results_are_no_errors(pipeline_folder: str) -> None:
         assert (outcome.code, outcome.err) == (0, output)
 
 
+@pytest.mark.jvm
 def test_queries_use_the_reader_endpoint(pipeline_url: str) -> None:
     reader = {"LINEAGE_MERGE_GREMLIN_READER_ENDPOINT": pipeline_url}
     outcome = in_process("jobs", "--gremlin-endpoint", "ws://127.0.0.1:1/gremlin", "--json", **reader)

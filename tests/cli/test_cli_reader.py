@@ -2,12 +2,15 @@
 
 import json
 
+import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.load.gremlin import running_load
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.result import LoadResult
 from tests.command_line import in_process
+
+pytestmark = pytest.mark.jvm
 
 UNREACHABLE = "ws://127.0.0.1:1/gremlin"
 WHOSE = ("--dag", "daily", "--environment", "dev")

@@ -92,6 +92,7 @@ def test_an_error_of_the_tracker_ends_only_the_counts(tracker: Tracker) -> None:
     assert [each for each in threading.enumerate() if each.name == "progress of Spark"] == []
 
 
+@pytest.mark.jvm
 def test_tasks_of_spark_are_counted(spark: SparkSession) -> None:
     def slowly(numbers: Iterable[int]) -> Iterable[int]:
         time.sleep(0.3)

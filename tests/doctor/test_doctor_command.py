@@ -99,6 +99,7 @@ def test_a_hanging_or_failing_check_hides_no_other() -> None:
     assert "hunter2" not in str(found)
 
 
+@pytest.mark.jvm
 def test_silent_hosts_do_not_block_the_command(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=64) as no_progress:
         address = f"127.0.0.1:{no_progress.getsockname()[1]}"

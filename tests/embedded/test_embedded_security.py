@@ -62,6 +62,7 @@ def opened(server: EmbeddedServer, headers: dict[str, str], login: bool = True) 
     return asyncio.run(handshake())
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("processor", ["", "session"])
 @pytest.mark.parametrize("language", [None, "gremlin-groovy", "groovy", "Groovy", "javascript", "nashorn"])
 def test_no_request_runs_a_script(
@@ -78,6 +79,7 @@ def test_no_request_runs_a_script(
     assert not touched.exists()
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("name", ["g.V().count()", "g.inject(1)"])
 def test_a_session_is_refused_because_it_has_an_engine_of_its_own(server: EmbeddedServer, name: str) -> None:
     arguments = {"gremlin": name, "aliases": {"g": "g"}, "session": "1", "language": "gremlin-lang"}
@@ -85,6 +87,7 @@ def test_a_session_is_refused_because_it_has_an_engine_of_its_own(server: Embedd
         submitted(server, RequestMessage("session", "eval", arguments))
 
 
+@pytest.mark.jvm
 def test_a_lambda_in_a_traversal_is_refused(server: EmbeddedServer) -> None:
     def ask(g: GraphTraversalSource, code: str) -> list[Any]:
         found: list[Any] = g.inject(1).map(lambda: (code, "gremlin-groovy")).to_list()
@@ -100,6 +103,7 @@ def test_a_lambda_in_a_traversal_is_refused(server: EmbeddedServer) -> None:
                 request(g, "x -> 'id'.execute().text")
 
 
+@pytest.mark.jvm
 def test_no_request_reads_or_writes_files(server: EmbeddedServer, tmp_path: Path) -> None:
     file = tmp_path / "graph.json"
     with connect(server.url) as g:
@@ -112,12 +116,14 @@ def test_no_request_reads_or_writes_files(server: EmbeddedServer, tmp_path: Path
     assert not file.exists()
 
 
+@pytest.mark.jvm
 def test_text_without_a_language_is_read_by_the_grammar(server: EmbeddedServer) -> None:
     assert submitted(server, "g.inject(1, 2).count()") == [2]
     with pytest.raises(GremlinServerError):
         submitted(server, "1 + 1")
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     "origin",
     [
@@ -136,12 +142,14 @@ def test_a_page_of_another_origin_is_refused_even_with_the_password(
     assert opened(server, {"Origin": origin}, login=False) == 403
 
 
+@pytest.mark.jvm
 def test_a_driver_that_sends_the_own_address_as_origin_is_let_in(server: EmbeddedServer) -> None:
     own = address(server, "http").removesuffix("/gremlin")
     assert opened(server, {"Origin": own}) == 101
     assert opened(server, {}) == 101
 
 
+@pytest.mark.jvm
 def test_a_wrong_password_opens_no_connection(server: EmbeddedServer) -> None:
     parts = urlsplit(server.url)
     for login in ("lineage:wrong", f"other:{parts.password}", "lineage:", ":", "lineage", "\0"):
@@ -151,6 +159,7 @@ def test_a_wrong_password_opens_no_connection(server: EmbeddedServer) -> None:
         assert opened(server, {"Authorization": header}, login=False) == 401, header
 
 
+@pytest.mark.jvm
 def test_without_the_password_no_request_is_answered(server: EmbeddedServer) -> None:
     parts = urlsplit(server.url)
     for login in (("lineage", "wrong"), ("other", parts.password or ""), ("lineage", "\0")):
@@ -172,6 +181,7 @@ def test_without_the_password_no_request_is_answered(server: EmbeddedServer) -> 
     assert asyncio.run(ask_again_and_again()) == [407]
 
 
+@pytest.mark.jvm
 def test_a_console_or_a_notebook_sends_the_password_by_sasl(server: EmbeddedServer) -> None:
     parts = urlsplit(server.url)
     login = {"username": parts.username or "", "password": parts.password or ""}
@@ -183,6 +193,7 @@ def test_a_console_or_a_notebook_sends_the_password_by_sasl(server: EmbeddedServ
         connection.close()
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("path", ["/", "/?gremlin=g.V()", "/gremlin?gremlin=g.V()", "/gremlin", "/status"])
 @pytest.mark.parametrize("body", [None, b'{"gremlin": "g.V()"}'])
 def test_plain_http_is_not_served(server: EmbeddedServer, path: str, body: bytes | None) -> None:
@@ -193,6 +204,7 @@ def test_plain_http_is_not_served(server: EmbeddedServer, path: str, body: bytes
     assert refused.value.code == (426 if path.startswith("/gremlin") else 404)
 
 
+@pytest.mark.jvm
 def test_each_start_has_another_password_that_only_its_user_can_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -19,7 +19,7 @@ from gremlin_python.process.traversal import Cardinality, T
 from gremlin_python.statics import long
 
 from lineage_merge.infra.embedded import EmbeddedServer
-from lineage_merge.infra.embedded.connection import connect, without_login
+from lineage_merge.infra.embedded.connection import connect, remove_login
 from lineage_merge.infra.embedded.graph_store import GraphFolder, snapshot_folder
 from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.graph_files import default_graph_file, demo_graph_file
@@ -66,6 +66,7 @@ def content(g: GraphTraversalSource) -> dict[str, Any]:
     }
 
 
+@pytest.mark.jvm
 def test_a_server_has_a_copy_of_the_graph_with_all_values_and_types(tmp_path: Path) -> None:
     text = 'nul \0, newline \n, tab \t, quote ", backslash \\n, 𝄞, \ufeff, \u2028'
     row: dict[str, Any] = {"id": text, "label": "table", "name": "", "dag_name": ["a", "b"]}
@@ -84,12 +85,14 @@ def test_a_server_has_a_copy_of_the_graph_with_all_values_and_types(tmp_path: Pa
     assert len(whole_folder(graph)[0]) == 2
 
 
+@pytest.mark.jvm
 def test_a_graph_that_was_never_loaded_is_empty(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path / "graph") as server, connect(server.url) as g:
         assert g.V().count().next() == 0
     assert not (tmp_path / "graph").exists()
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("transactional", [False, True])
 def test_a_server_may_store_its_graph_in_a_file(tmp_path: Path, transactional: bool) -> None:
     file = tmp_path / "graph.json"
@@ -104,6 +107,7 @@ def test_a_server_may_store_its_graph_in_a_file(tmp_path: Path, transactional: b
         assert content(g) == before
 
 
+@pytest.mark.jvm
 def test_a_start_and_usual_requests_do_not_initialize_the_runtime_of_groovy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +139,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         pytest.fail("it has the lock")
 
 
+@pytest.mark.jvm
 def test_a_graph_file_of_an_earlier_version_is_named_with_the_fix(tmp_path: Path) -> None:
     graph_file = tmp_path / "graph.json"
     graph_file.write_text('{"id":"a","label":"x"}\n')
@@ -177,6 +182,7 @@ def ends_within(port: int, seconds: float) -> bool:
     return False
 
 
+@pytest.mark.jvm
 def test_with_cached_jars_a_start_needs_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_MERGE_MAVEN_REPOSITORY", "http://127.0.0.1:1/")
     said: list[str] = []
@@ -184,6 +190,7 @@ def test_with_cached_jars_a_start_needs_no_network(monkeypatch: pytest.MonkeyPat
         assert said == ["starting the embedded Gremlin Server"]
 
 
+@pytest.mark.jvm
 def test_a_taken_port_is_named() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -193,6 +200,7 @@ def test_a_taken_port_is_named() -> None:
             EmbeddedServer(None, port=port).start()
 
 
+@pytest.mark.jvm
 def test_the_error_of_a_java_that_cannot_start_is_reported_and_its_log_stays() -> None:
     with pytest.raises(EmbeddedError, match="Too small maximum heap") as raised:
         EmbeddedServer(None, heap="1k").start()
@@ -205,17 +213,20 @@ def log_of(error: EmbeddedError) -> Path:
     return Path(error.message.rsplit("its log: ", 1)[1].rstrip(")"))
 
 
+@pytest.mark.jvm
 def test_a_property_without_a_cardinality_adds_to_a_set(gremlin: GraphTraversalSource) -> None:
     gremlin.add_v("file").property(T.id, SALES).property("dag_name", "a").to_list()
     gremlin.V(SALES).property("dag_name", "b").property("dag_name", "a").to_list()
     assert sorted(gremlin.V(SALES).values("dag_name").to_list()) == ["a", "b"]
 
 
+@pytest.mark.jvm
 def test_string_ids_find_their_vertex(gremlin: GraphTraversalSource) -> None:
     gremlin.add_v("file").property(T.id, SALES).to_list()
     assert gremlin.V(SALES).id_().to_list() == [SALES]
 
 
+@pytest.mark.jvm
 def test_gremlin_lang_parses_what_neptune_parses_and_nothing_more(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
@@ -231,6 +242,7 @@ def test_gremlin_lang_parses_what_neptune_parses_and_nothing_more(
         client.close()
 
 
+@pytest.mark.jvm
 def test_writers_of_one_vertex_conflict_in_a_transactional_graph() -> None:
     """Many at once add to one counter's vertex; a conflict is an error, never a lost write."""
     with EmbeddedServer(None, transactional=True) as server:
@@ -282,7 +294,7 @@ def test_serve_says_how_to_connect_and_does_not_change_the_graph(
             assert said[-1], serving.communicate()[1]
         address = next(line for line in said if line.startswith("Gremlin Server: ")).split(": ", 1)[1].strip()
         url = said[-2].split('"')[1]
-        assert without_login(url) == address
+        assert remove_login(url) == address
         assert f"user: {urlsplit(url).username}, password of this start: {urlsplit(url).password}\n" in said
         assert any("its changes are not saved" in line for line in said)
         with connect(url) as g:

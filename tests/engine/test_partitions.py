@@ -8,7 +8,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 
 
-@pytest.fixture(params=["local", "threads", "spark"])
+@pytest.fixture(params=["local", "threads", pytest.param("spark", marks=pytest.mark.jvm)])
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param != "spark":
         return LocalEngine(threads=3 if request.param == "threads" else 1)

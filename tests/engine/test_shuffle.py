@@ -60,7 +60,7 @@ def test_values_of_several_parts_are_combined_by_key(
 
     moved = partitions(*(to_buckets(combining.values(part)) for part in (ROWS[:1234], ROWS[1234:])))
 
-    found = sorted(each for part in moved for each in combining.combined(part))
+    found = sorted(each for part in moved for each in combining.merge_partitions(part))
     assert found == [(key, total) for key, _, total in expected()]
 
 

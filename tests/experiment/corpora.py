@@ -2,7 +2,8 @@
 
     python -m tests.experiment.corpora tpch --scale 0.01
 
-prints how many edges of values an experiment confirmed, and what it refuted. The extensions come as wheels
+prints how many edges of values an experiment confirmed, and what it refuted; with ``--client event_log``,
+which of them the event log of Spark has, where the queries ran. The extensions come as wheels
 (`duckdb-extension-tpch`, `duckdb-extension-tpcds`): nothing is downloaded at run time.
 
 Filters by constants and limits leave few rows of small data, or none. So an edge that no change moved is
@@ -14,16 +15,18 @@ import importlib
 import math
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import sqlglot
 from sqlglot import exp
 
-from tests.experiment import dbt_project
+from tests.experiment import dbt_project, event_logs
 from tests.experiment.changes import Verdict, experiment
-from tests.experiment.execution import Column, Laboratory, StatementError, Table, connect
+from tests.experiment.execution import Column, Laboratory, Source, StatementError, Table, connect
 from tests.experiment.product import Lineage, sql_lineage
 
 # Large tables at every scale, of which only the rows are taken that others refer to: their key, and the end
@@ -55,7 +58,9 @@ def _with_names(query: str) -> str:
     select = tree if isinstance(tree, exp.Select) else tree.find(exp.Select)
     if select is not None:
         named = [
-            column if column.is_star or column.alias_or_name else exp.alias_(column, f"column_{at}")
+            column
+            if column.is_star or column.alias_or_name
+            else exp.alias_(column, column.unnest().alias_or_name or f"column_{at}")
             for at, column in enumerate(select.selects, 1)
         ]
         select.set("expressions", named)
@@ -142,12 +147,43 @@ def without_filters(query: str, is_filter: Callable[[exp.Expr], bool] = _compare
     return tree.sql(dialect="duckdb")
 
 
+def compare_event_log(name: str, scale: float) -> int:
+    """Print which edges an event log lacks or adds; return the number of those that it adds."""
+    laboratory, queries = corpus(name, scale)
+    with TemporaryDirectory() as folder:
+        logged = event_logs.lineage_of_event_log(laboratory, queries, Path(folder))
+    counts = Counter[str]()
+    for number, (query, found) in enumerate(zip(queries, logged, strict=True), 1):
+        expected = sql_lineage(query, laboratory.tables)
+        for kind, true, read in (
+            ("values", _pairs(expected), _pairs(found)),
+            ("influences", expected.influences, found.influences),
+        ):
+            counts[f"{kind} found"] += len(true & read)
+            for what, edges in (("missing", true - read), ("wrong", read - true)):
+                counts[f"{kind} {what}"] += len(edges)
+                for edge in sorted(map(str, edges)):
+                    sys.stdout.write(f"query {number}: {kind} {what}: {edge}\n")
+    shown = ", ".join(f"{count} {what}" for what, count in counts.items())
+    sys.stdout.write(f"{name} from an event log: {len(queries)} queries, {shown}\n")
+    return counts["values wrong"] + counts["influences wrong"]
+
+
+def _pairs(lineage: Lineage) -> set[tuple[Source, str]]:
+    return {(source, target) for source, targets in lineage.edges.items() for target in targets}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return 0 if no edge is refuted."""
     parser = argparse.ArgumentParser(prog="python -m tests.experiment.corpora", description=__doc__)
     parser.add_argument("corpus", choices=[*sorted(_GENERATORS), "dbt"])
     parser.add_argument("--scale", type=float, default=0.01, help="of TPC's data")
+    parser.add_argument("--client", choices=["sql", "event_log"], default="sql", help="whose lineage it is")
     given = parser.parse_args(arguments)
+    if given.client == "event_log":
+        if given.corpus == "dbt":
+            parser.error("the models of dbt are not run on Spark")
+        return 1 if compare_event_log(given.corpus, given.scale) else 0
     started = time.monotonic()
     found: Iterable[Verdict]
     if given.corpus == "dbt":

@@ -139,6 +139,10 @@ class Laboratory:
                 f"create table {target.name}__base as select {columns} from range({rows // 2}) r(i)"
             )
 
+    def store(self, table: Table, file: str) -> None:
+        """Write a table as Parquet."""
+        self._connection.execute(f"copy (select {', '.join(table.columns)} from {table.name}) to '{file}'")
+
     def sources(self) -> Iterator[Source]:
         """Yield each column that experiments change."""
         for table in self.tables:

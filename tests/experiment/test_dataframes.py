@@ -10,6 +10,8 @@ from tests.experiment.__main__ import UnknownDependencyError, check
 from tests.experiment.dataframes import PROGRAMS, SparkLaboratory
 from tests.experiment.product import Lineage
 
+pytestmark = pytest.mark.jvm
+
 
 @pytest.fixture(scope="module")
 def laboratory(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> SparkLaboratory:

@@ -16,7 +16,7 @@ from tests.command_line import Outcome, in_process, python_imports
 from tests.http_server import Answer, Request, receiving
 from tests.lineage_made import MadeLineage, at
 
-pytestmark = pytest.mark.usefixtures("spark")
+pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("spark")]
 
 
 def gms(request: Request) -> Answer:

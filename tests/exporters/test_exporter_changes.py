@@ -10,7 +10,7 @@ import pytest
 from datahub.ingestion.source.file import read_metadata_file
 from datahub.metadata.schema_classes import MetadataChangeEventClass, StatusClass
 
-from lineage_merge.exporters.changed_elements import changed_elements
+from lineage_merge.exporters.changed_elements import find_changed_elements
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.registry import EXPORTERS
 from lineage_merge.history.moments import parse_moment
@@ -225,7 +225,7 @@ def test_a_dag_without_jobs_is_removed_and_shared_datasets_stay(tmp_path: Path) 
 def test_a_name_that_another_dataset_has_is_not_removed(tmp_path: Path) -> None:
     upper, lower = "snowflake://acme|SHOP.MAIN.ORDERS", "snowflake://acme|shop.main.orders"
     before, after = (in_memory(MadeLineage().flow(f"a > {name}")) for name in (upper, lower))
-    assert changed_elements(before, after).removed_datasets == {at(upper)}
+    assert find_changed_elements(before, after).removed_datasets == {at(upper)}
     assert not any(statuses(proposals(after, tmp_path, before)).values())
     other = in_memory(MadeLineage().flow(f"a > {lower}").flow(f"a > {upper}", environment="prod"))
     assert dropped(events(other, tmp_path, before, environment="dev")) == set()
@@ -279,7 +279,7 @@ def test_a_removed_exposure(tmp_path: Path) -> None:
     made = MadeLineage().flow("a > b").flow("b > report!", job="exposure.shop.report")
     before = in_memory(made)
     after = in_memory(MadeLineage().flow("a > b"))
-    assert changed_elements(before, after).removed_jobs >= {at("report!")}
+    assert find_changed_elements(before, after).removed_jobs >= {at("report!")}
     found = events(after, tmp_path, before)
     assert dropped(found) == {("redshift://wh:5439", "report!")}
     dashboard = "urn:li:dashboard:(dbt,exposure.shop.report)"

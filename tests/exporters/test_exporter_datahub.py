@@ -79,6 +79,7 @@ def aspects(tickit: LineageGraph, tmp_path_factory: pytest.TempPathFactory) -> A
     return exported(tickit, tmp_path_factory.mktemp("datahub"))
 
 
+@pytest.mark.jvm
 def test_datasets_have_datahubs_urns_and_sub_types(aspects: Aspects) -> None:
     kinds: dict[str, SubTypesClass] = of_kind(aspects, "subTypes")
     assert {urn: each.typeNames for urn, each in kinds.items()} == {
@@ -90,10 +91,12 @@ def test_datasets_have_datahubs_urns_and_sub_types(aspects: Aspects) -> None:
     )
 
 
+@pytest.mark.jvm
 def test_datasets_have_upstreams(aspects: Aspects) -> None:
     assert upstreams(aspects) == expected.UPSTREAMS
 
 
+@pytest.mark.jvm
 def test_columns_have_upstreams_with_expressions(aspects: Aspects) -> None:
     found = {
         each
@@ -103,6 +106,7 @@ def test_columns_have_upstreams_with_expressions(aspects: Aspects) -> None:
     assert found == expected.COLUMNS
 
 
+@pytest.mark.jvm
 def test_column_edges_are_exported_with_dataset_and_job(aspects: Aspects, tickit: LineageGraph) -> None:
     def urn(identifier: str) -> str:
         _, namespace, name, column = identifier.split("|")
@@ -130,6 +134,7 @@ def test_column_edges_are_exported_with_dataset_and_job(aspects: Aspects, tickit
         assert found == edges, name
 
 
+@pytest.mark.jvm
 def test_jobs_have_dag_inputs_outputs_and_newest_run(aspects: Aspects) -> None:
     moves: dict[str, DataJobInputOutputClass] = of_kind(aspects, "dataJobInputOutput")
     assert {
@@ -154,6 +159,7 @@ def test_jobs_have_dag_inputs_outputs_and_newest_run(aspects: Aspects) -> None:
     }
 
 
+@pytest.mark.jvm
 def test_columns_that_determine_rows_are_upstream_properties(aspects: Aspects) -> None:
     deciding = {
         (each.dataset, each.properties["rows decided by"])
@@ -167,6 +173,7 @@ def test_columns_that_determine_rows_are_upstream_properties(aspects: Aspects) -
     assert facts.properties["via"] == "int_sales_enriched"
 
 
+@pytest.mark.jvm
 def test_schemas_have_ordered_columns_with_types(aspects: Aspects) -> None:
     schema: SchemaMetadataClass = aspects[expected.PUBLIC["event"]]["schemaMetadata"]
     assert [
@@ -182,6 +189,7 @@ def test_schemas_have_ordered_columns_with_types(aspects: Aspects) -> None:
     ]
 
 
+@pytest.mark.jvm
 def test_other_properties_are_custom_properties(aspects: Aspects) -> None:
     sales = aspects[expected.PUBLIC["sales"]]["datasetProperties"]
     assert (sales.name, sales.qualifiedName) == ("sales", "dev.public.sales")
@@ -195,6 +203,7 @@ def test_other_properties_are_custom_properties(aspects: Aspects) -> None:
     assert aspects[expected.MART]["datasetProperties"].description == "Top 10 events by sales"
 
 
+@pytest.mark.jvm
 def test_tags_are_added_to_existing_ones(aspects: Aspects) -> None:
     patches = of_kind(aspects, "globalTags")
     assert {
@@ -202,6 +211,7 @@ def test_tags_are_added_to_existing_ones(aspects: Aspects) -> None:
     } == {(urn, tag, "add") for urn, tag in expected.TAGS}
 
 
+@pytest.mark.jvm
 def test_an_exposure_is_a_dashboard_as_in_the_dbt_source(aspects: Aspects) -> None:
     dashboards = of_kind(aspects, "dashboardInfo")
     assert {urn: set(each.datasets) for urn, each in dashboards.items()} == {
@@ -211,6 +221,7 @@ def test_an_exposure_is_a_dashboard_as_in_the_dbt_source(aspects: Aspects) -> No
     assert dashboards[expected.DASHBOARD].dashboardUrl == "https://bi.example.com/1"
 
 
+@pytest.mark.jvm
 def test_lineage_only_exports_no_other_aspects(tickit: LineageGraph, tmp_path: Path) -> None:
     found = exported(tickit, tmp_path, lineage_only=True)
     of_datasets = {name for urn, held in found.items() if ":dataset:" in urn for name in held}
@@ -218,6 +229,7 @@ def test_lineage_only_exports_no_other_aspects(tickit: LineageGraph, tmp_path: P
     assert upstreams(found) == expected.UPSTREAMS
 
 
+@pytest.mark.jvm
 def test_a_platform_instance_is_an_aspect_and_part_of_the_urn(tickit: LineageGraph, tmp_path: Path) -> None:
     found = exported(tickit, tmp_path, instances={"redshift://tickit-wh.*": "wh_us"})
     sales = "urn:li:dataset:(urn:li:dataPlatform:redshift,wh_us.dev.public.sales,DEV)"
@@ -280,8 +292,8 @@ def test_an_empty_graph_is_an_empty_list(tmp_path: Path) -> None:
 def test_dataset_names_are_those_of_datahubs_own_sources(
     namespace: str, name: str, platform: str, datahub_name: str
 ) -> None:
-    names = Names.of({"platforms": {"trino://starburst*": "starburst"}})
-    assert names.of_dataset(namespace, name) == (platform, datahub_name, "")
+    names = Names.from_settings({"platforms": {"trino://starburst*": "starburst"}})
+    assert names.name_dataset(namespace, name) == (platform, datahub_name, "")
 
 
 @pytest.mark.parametrize(
@@ -296,14 +308,14 @@ def test_dataset_names_are_those_of_datahubs_own_sources(
     ],
 )
 def test_environments_have_fabrics(environment: str, fabric: str) -> None:
-    assert Names.of({"fabrics": {"eu": "CORP"}}).fabric(environment) == fabric
+    assert Names.from_settings({"fabrics": {"eu": "CORP"}}).fabric(environment) == fabric
 
 
 def test_an_environment_without_fabric_is_rejected() -> None:
     with pytest.raises(
         ConfigError, match=r"exporters\.datahub\.fabrics.*no DataHub fabric for environment eu"
     ):
-        Names.of({}).fabric("eu")
+        Names.from_settings({}).fabric("eu")
 
 
 def test_two_environments_with_one_fabric_are_rejected(tmp_path: Path) -> None:
@@ -315,11 +327,11 @@ def test_two_environments_with_one_fabric_are_rejected(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["load (eu), part 2", "späte Läufe", "a,b", "50%", "a:b/c"])
 def test_job_urns_are_unique_for_any_name(name: str) -> None:
     job = JobLineage("dev", "daily", JobKey("spark", name), None, ())
-    found = Urn.from_string(Names.of({}).job(job))
+    found = Urn.from_string(Names.from_settings({}).job(job))
     assert found.entity_type == "dataJob"
     assert len(found.entity_ids) == 2
     others = {
-        Names.of({}).job(JobLineage("dev", "daily", JobKey("spark", other), None, ()))
+        Names.from_settings({}).job(JobLineage("dev", "daily", JobKey("spark", other), None, ()))
         for other in ("a", "a;b")
     }
     assert found.urn() not in others

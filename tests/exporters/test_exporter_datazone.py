@@ -291,6 +291,7 @@ def test_a_job_with_a_known_run_has_one_event_of_that_run(datazone: DataZone) ->
     assert [each["eventTime"] for each in datazone.events.values()][1:] == ["2026-11-21T00:00:00.000+00:00"]
 
 
+@pytest.mark.jvm
 def test_checks_and_removed_jobs_have_no_events(datazone: DataZone, tickit: LineageGraph) -> None:
     send(tickit, assets=False)
     assert {f"{LOAD_OF_TICKIT}.dev.public.sales"} < {each["job"]["name"] for each in datazone.events.values()}

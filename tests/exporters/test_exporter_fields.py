@@ -88,7 +88,7 @@ def test_the_paths_are_those_of_datahubs_own_sources() -> None:
         for path, data_type in types.items()
     ]
     known = {each.fieldPath for each in get_schema_fields_for_hive_column("a", types["a"])}
-    assert {FieldPaths(columns).of(column) for column in columns} <= known
+    assert {FieldPaths(columns).build_path(column) for column in columns} <= known
 
 
 def test_openlineage_has_nested_fields_and_dotted_names(graph: InMemory) -> None:

@@ -43,6 +43,7 @@ def read_graphml(file: Path) -> tuple[dict[str, dict[str, str]], set[tuple[str, 
     return vertices, edges
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("backend", ["server", "folder"])
 def test_graphml_contains_the_complete_graph(
     backend: str, pipeline_url: str, pipeline_folder: str, tmp_path: Path
@@ -89,6 +90,7 @@ def test_exports_are_filtered_by_environment_and_dag(pipeline_folder: str, tmp_p
     }
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("backend", ["server", "folder"])
 def test_neptune_csv_restores_the_same_graph(
     backend: str,

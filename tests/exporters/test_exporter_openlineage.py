@@ -96,16 +96,19 @@ MOVES: set[tuple[str, frozenset[Name], frozenset[Name]]] = {
 }
 
 
+@pytest.mark.jvm
 def test_events_have_the_inputs_and_outputs_of_jobs(events: list[Event]) -> None:
     assert {(each["job"]["name"], named(each["inputs"]), named(each["outputs"])) for each in events} == MOVES
     assert len(events) == len(MOVES)
     assert {each["job"]["namespace"] for each in events} == {"dev"}
 
 
+@pytest.mark.jvm
 def test_every_event_and_facet_is_valid(events: list[Event]) -> None:
     assert [(each["job"]["name"], wrong) for each in events for wrong in problems(each)] == []
 
 
+@pytest.mark.jvm
 def test_an_invalid_event_is_detected(events: list[Event]) -> None:
     (of_run,) = (each for each in events if each["job"]["name"] == f"{LOAD}.dev.public.sales")
     broken = json.loads(json.dumps(of_run))
@@ -116,6 +119,7 @@ def test_an_invalid_event_is_detected(events: list[Event]) -> None:
     assert len(problems(broken)) == 3
 
 
+@pytest.mark.jvm
 def test_column_lineage_of_an_output(events: list[Event]) -> None:
     (mart,) = [output for each in events for output in each["outputs"] if output["name"] == MART[1]]
     facet = mart["facets"]["columnLineage"]
@@ -159,6 +163,7 @@ def test_column_lineage_of_an_output(events: list[Event]) -> None:
     }
 
 
+@pytest.mark.jvm
 def test_facets_describe_datasets(events: list[Event]) -> None:
     by_name = {each["name"]: each["facets"] for event in events for each in event["outputs"]}
     event_table, mart = by_name["dev.public.event"], by_name[MART[1]]
@@ -195,6 +200,7 @@ def test_symlinks_are_tables_behind_a_path_not_temporary_paths(tmp_path: Path) -
     ]
 
 
+@pytest.mark.jvm
 def test_runs_are_the_newest_with_stable_ids(
     events: list[Event], tickit: LineageGraph, tmp_path: Path
 ) -> None:
@@ -243,6 +249,7 @@ def test_without_a_successful_newest_run_a_job_event_is_sent(tmp_path: Path, fac
     assert problems(event) == []
 
 
+@pytest.mark.jvm
 def test_reading_the_events_again_yields_the_same_lineage(
     events: list[Event], tickit: LineageGraph, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -254,7 +261,7 @@ def test_reading_the_events_again_yields_the_same_lineage(
         "merge": {"default_schemas": {WAREHOUSE: "dev.public"}},
     }
     built = pipeline.build(spark, CONFIGURATION.parse(settings))
-    assert built.report.of_kind("rejected") == []
+    assert built.report.select_kind("rejected") == []
     found = defaultdict(set)
     for row in built.edges.collect():
         how = row.get("transformation"), row.get("expression")
@@ -284,6 +291,7 @@ def made(tmp_path: Path) -> LineageGraph:
     return read_folder(lineage.folder(tmp_path / "made"))
 
 
+@pytest.mark.jvm
 def test_events_are_sent_gzipped_with_the_key(
     tickit: LineageGraph, events: list[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:

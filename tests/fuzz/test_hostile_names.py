@@ -21,6 +21,8 @@ from lineage_merge.questions.backends.folder import read_folder
 from tests.command_line import in_process
 from tests.sources.openlineage.made_events import dataset, event, write_lines
 
+pytestmark = pytest.mark.jvm
+
 NAMES = (
     "'); g.V().drop() //",
     '");g.V().drop().iterate();//',

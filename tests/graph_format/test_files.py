@@ -89,6 +89,7 @@ def by_hand(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
 def test_what_was_written_is_read_back(
     spark: SparkSession, built: dict[str, Path], file_format: Format
@@ -100,11 +101,13 @@ def test_what_was_written_is_read_back(
         assert by_id(edges.collect()) == by_id([FEEDS, WRITES])
 
 
+@pytest.mark.jvm
 def test_json_lines_hold_only_what_is_known(built: dict[str, Path]) -> None:
     assert by_id(lines(built["jsonl"], "nodes")) == by_id([RAW, LAKE, JOB])
     assert by_id(lines(built["jsonl"], "edges")) == by_id([FEEDS, WRITES])
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
 def test_what_was_written_has_no_flaws(
     spark: SparkSession, built: dict[str, Path], file_format: Format
@@ -112,11 +115,13 @@ def test_what_was_written_has_no_flaws(
     assert flaws(spark, str(built[file_format])) == (5, [])
 
 
+@pytest.mark.jvm
 def test_a_graph_written_by_hand_is_read_too(spark: SparkSession, by_hand: Path) -> None:
     assert flaws(spark, str(by_hand)) == (5, [])
     assert known(read(spark, f"{by_hand}/")[0]) == by_id([RAW, LAKE, JOB])
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
 def test_a_graph_without_edges_is_a_graph(
     spark: SparkSession, each_engine: Engine, tmp_path: Path, file_format: Format
@@ -129,6 +134,7 @@ def test_a_graph_without_edges_is_a_graph(
     assert flaws(spark, str(tmp_path)) == (1, [])
 
 
+@pytest.mark.jvm
 def test_a_second_write_leaves_nothing_of_the_first(
     spark: SparkSession, each_engine: Engine, tmp_path: Path
 ) -> None:
@@ -144,6 +150,7 @@ def add(folder: Path, kind: str, *lines: str) -> None:
     (folder / kind / "more.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
 
+@pytest.mark.jvm
 def test_elements_that_violate_the_schema_are_reported(spark: SparkSession, by_hand: Path) -> None:
     add(
         by_hand,
@@ -173,6 +180,7 @@ def test_elements_that_violate_the_schema_are_reported(spark: SparkSession, by_h
     assert elements == 11
 
 
+@pytest.mark.jvm
 def test_inconsistent_elements_are_reported(spark: SparkSession, by_hand: Path) -> None:
     add(by_hand, "nodes", json.dumps(LAKE))
     add(
@@ -193,6 +201,7 @@ def test_inconsistent_elements_are_reported(spark: SparkSession, by_hand: Path) 
     }
 
 
+@pytest.mark.jvm
 def test_flaws_of_parquet_files_are_found_too(
     spark: SparkSession, each_engine: Engine, tmp_path: Path
 ) -> None:
@@ -204,6 +213,7 @@ def test_flaws_of_parquet_files_are_found_too(
     assert {(flaw.kind, flaw.field, flaw.problem) for flaw in found} == {("nodes", "name", "is missing")}
 
 
+@pytest.mark.jvm
 def test_no_more_flaws_are_listed_than_asked_for(spark: SparkSession, by_hand: Path) -> None:
     add(by_hand, "nodes", *["{}"] * 50)
 
@@ -224,21 +234,25 @@ def refused(spark: SparkSession, by_hand: Path) -> Iterator[Path]:
         assert "\n" not in raised.value.message
 
 
+@pytest.mark.jvm
 def test_a_missing_folder_is_refused(refused: Path) -> None:
     (refused / "edges" / "edges.jsonl").unlink()
     (refused / "edges").rmdir()
 
 
+@pytest.mark.jvm
 def test_a_folder_of_other_files_is_refused(refused: Path) -> None:
     (refused / "nodes" / "nodes.jsonl").rename(refused / "nodes" / "nodes.csv")
 
 
+@pytest.mark.jvm
 def test_a_write_that_did_not_end_is_refused(refused: Path) -> None:
     attempt = refused / "nodes" / "_temporary" / "0" / "task_1"
     attempt.mkdir(parents=True)
     (attempt / "part-00000.json").write_text("{}")
 
 
+@pytest.mark.jvm
 def test_a_broken_parquet_file_is_named(spark: SparkSession, by_hand: Path) -> None:
     (by_hand / "nodes" / "nodes.jsonl").unlink()
     (by_hand / "nodes" / "part-0.parquet").write_bytes(b"PAR1 no more than this PAR1")
@@ -250,6 +264,7 @@ def test_a_broken_parquet_file_is_named(spark: SparkSession, by_hand: Path) -> N
     assert "\n" not in raised.value.message
 
 
+@pytest.mark.jvm
 def test_a_broken_line_is_never_loaded_as_an_empty_node(spark: SparkSession, by_hand: Path) -> None:
     add(by_hand, "nodes", '{"id": "x", "label"')
 
@@ -258,6 +273,7 @@ def test_a_broken_line_is_never_loaded_as_an_empty_node(spark: SparkSession, by_
             read_rows(LocalEngine(), session, str(by_hand))
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     "non_string",
     [
@@ -282,6 +298,7 @@ def test_a_non_string_value_is_rejected(
             read_rows(LocalEngine(), session, str(by_hand))
 
 
+@pytest.mark.jvm
 def test_a_text_may_look_like_anything_else(spark: SparkSession, by_hand: Path) -> None:
     texts = ["[a](b)", '{"a": 1}', "2008", "-1.5e3", "true", "[\n"]
     with by_hand.joinpath("nodes", "one.jsonl").open("a") as nodes:
@@ -302,6 +319,7 @@ def test_bytes_that_are_no_text_are_rejected(by_hand: Path) -> None:
         read_rows(LocalEngine(), None, str(by_hand))
 
 
+@pytest.mark.jvm
 def test_an_interrupted_write_leaves_no_old_edges_with_new_nodes(spark: SparkSession, tmp_path: Path) -> None:
     engine = SparkEngine(spark)
     nodes, edges = rows(engine, [RAW, LAKE, JOB], [FEEDS, WRITES])
@@ -318,6 +336,7 @@ def test_an_interrupted_write_leaves_no_old_edges_with_new_nodes(spark: SparkSes
         read(spark, str(tmp_path))
 
 
+@pytest.mark.jvm
 def test_a_folder_that_cannot_be_written_is_named(
     spark: SparkSession, each_engine: Engine, tmp_path: Path
 ) -> None:
@@ -330,6 +349,7 @@ def test_a_folder_that_cannot_be_written_is_named(
     assert "\n" not in raised.value.message
 
 
+@pytest.mark.jvm
 def test_a_folder_without_a_connector_is_reported(spark: SparkSession) -> None:
     with pytest.raises(IntermediateError, match=r"^s3://bucket/lineage: no connector in this Spark"):
         write(spark, "s3://bucket/lineage", *rows(SparkEngine(spark), [RAW], []))

@@ -33,7 +33,7 @@ from tests.s3_fixtures import S3
 Row = dict[str, Any]
 
 
-@pytest.fixture(params=["local", "spark"])
+@pytest.fixture(params=["local", pytest.param("spark", marks=pytest.mark.jvm)])
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "local":
         return LocalEngine(threads=2)
@@ -63,6 +63,7 @@ def same_graph(
     return of_files[0]
 
 
+@pytest.mark.jvm
 def test_hostile_texts_make_the_graph_that_requests_make(
     engine: Engine, gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_hostile_texts_make_the_graph_that_requests_make(
     assert {values["name"][0] for _, values in found.values()} == {node["name"] for node in nodes}
 
 
+@pytest.mark.jvm
 def test_the_sample_pipeline_makes_the_graph_that_requests_make(
     spark: SparkSession,
     gremlin: GraphTraversalSource,

@@ -50,7 +50,7 @@ from lineage_merge.merge.report_builder import complete_report
 from lineage_merge.merge.source_completeness import assess
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.read_sources import configured_sources, read_all
+from lineage_merge.orchestration.read_sources import list_configured_sources, read_all
 from tests.chaos.pipelines import DbtProject
 from tests.spline_documents import SplineDatabase
 
@@ -182,7 +182,7 @@ def build(config: Config) -> pipeline.Built:
     """Build as `pipeline.build` does for a small input, in this process."""
     resolver = dataset_resolver.from_config(config)
     engine = LocalEngine()
-    records = read_all(engine, config, resolver, configured_sources(config)).cache()
+    records = read_all(engine, config, resolver, list_configured_sources(config)).cache()
     merged = join.merge(records, config.environment, config.dag_name, config.merge, config.metadata)
     report = complete_report(records, merged, config)
     return pipeline.Built(

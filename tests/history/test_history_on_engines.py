@@ -44,7 +44,9 @@ def rows_of(folder: str) -> list[dict[str, Any]]:
     return rows_at(columns, range(columns.num_rows))
 
 
-@pytest.mark.parametrize("each_engine", ["local", "spark"], indirect=True)
+@pytest.mark.parametrize(
+    "each_engine", ["local", pytest.param("spark", marks=pytest.mark.jvm)], indirect=True
+)
 def test_workers_write_the_rows_of_their_partitions(each_engine: Engine, tmp_path: Path) -> None:
     for kind, rows in (("nodes", MADE.nodes), ("edges", MADE.edges)):
         folder = str(tmp_path / kind)
@@ -53,6 +55,7 @@ def test_workers_write_the_rows_of_their_partitions(each_engine: Engine, tmp_pat
         assert expected(rows_of(folder)) == expected(rows.values())
 
 
+@pytest.mark.jvm
 def test_spark_writes_without_pyarrow(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,6 +82,7 @@ def built(merge: MergeOutput) -> pipeline.Built:
     )
 
 
+@pytest.mark.jvm
 def test_a_load_adds_its_merge_and_a_dry_run_does_not(
     gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
 ) -> None:
@@ -95,6 +99,7 @@ def test_a_load_adds_its_merge_and_a_dry_run_does_not(
     assert (record.kind, record.vertices, record.edges) == ("full", len(MADE.nodes), len(MADE.edges))
 
 
+@pytest.mark.jvm
 def test_exporters_run_when_the_history_cannot_be_written(
     gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
 ) -> None:

@@ -121,6 +121,7 @@ def run(spark: object, gremlin_url: str, data: Path, tmp_path: Path) -> Callable
     return ran
 
 
+@pytest.mark.jvm
 def test_a_run_before_a_merge_of_a_newer_format_changes_nothing(
     run: Callable[..., Outcome], gremlin: GraphTraversalSource, tmp_path: Path
 ) -> None:

@@ -144,7 +144,7 @@ def test_what_is_stored_of_each_merge(month: Played) -> None:
 
 def test_the_status_of_a_job_that_died(month: Played) -> None:
     status = {
-        day: [each.properties["status"] for each in picture(month, day).named("score", ["job"])]
+        day: [each.properties["status"] for each in picture(month, day).find_named("score", ["job"])]
         for day in ("2026-01-12", "2026-01-22", "2026-01-24", "2026-01-30")
     }
     assert list(status.values()) == [[], ["succeeded"], ["failed"], ["failed"]]

@@ -75,7 +75,7 @@ def test_values_of_shared_vertices_are_those_of_the_newest_entry(history: MadeHi
     history.full("2026-01-02T00:00", Made("weekly").node("a", "view", description="second"))
     history.unchanged("2026-01-03T00:00", "daily")  # its entry is still the older one
 
-    (a,) = asked(history, "2026-01-03").graph.named("a", ["table", "view"])
+    (a,) = asked(history, "2026-01-03").graph.find_named("a", ["table", "view"])
     assert (a.label, a.properties["description"], a.dags) == ("view", "second", ("daily", "weekly"))
     assert "tags" not in a.properties
 
@@ -88,7 +88,7 @@ def test_properties_of_runs_replace_those_of_the_entry(history: MadeHistory) -> 
     history.unchanged("2026-01-03T00:00", "daily")
 
     def ran(moment: str) -> tuple[Any, Any]:
-        (found,) = asked(history, moment).graph.named("load", ["job"])
+        (found,) = asked(history, moment).graph.find_named("load", ["job"])
         return found.properties["last_run_at"], found.properties.get("status")
 
     assert [ran(each) for each in ("2026-01-01", "2026-01-02", "2026-01-03")] == [

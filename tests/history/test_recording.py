@@ -12,7 +12,7 @@ from lineage_merge.config import Config, Gremlin, History
 from lineage_merge.graph_format.elements import ALL_VERTEX_LABELS, EDGE_LABELS
 from lineage_merge.history import merge_index
 from lineage_merge.history.layout import DagScope, MergeName
-from lineage_merge.history.merge_index import read_report, without_secrets, write_details
+from lineage_merge.history.merge_index import read_report, redact_settings, write_details
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.history.moments import parse_moment
 from lineage_merge.history.recording import Recorder, kind_of, new_name, record_removal
@@ -45,7 +45,7 @@ class Loads:
 
     def load(self, made: Made, report: Report | None = None) -> MergeRecord:
         scope = DagScope("dev", made.dag)
-        recorder = Recorder.before_load(self.location, scope, self.endpoint)
+        recorder = Recorder.read_last_load(self.location, scope, self.endpoint)
         engine = LocalEngine()
         loaded = update(made.merge(engine), self.endpoint, *scope, allow_retire=True)
         return recorder.record(engine, None, CONFIG, loaded, report)
@@ -79,6 +79,7 @@ def first() -> Made:
     return made.feeds_column(("spark", "load"), ("a", "c"), ("b", "c"), expression="a.c + 1")
 
 
+@pytest.mark.jvm
 def test_each_picture_is_the_graph_that_was_loaded(loads: Loads) -> None:
     merges = [
         first(),
@@ -104,6 +105,7 @@ def test_each_picture_is_the_graph_that_was_loaded(loads: Loads) -> None:
     assert (last.run_id, last.logical_date) == ("manual__1", "2026-01-31")
 
 
+@pytest.mark.jvm
 def test_datasets_that_another_dag_moves_are_moved_in_the_picture(loads: Loads) -> None:
     loads.load(Made().job("spark", "load", {"hive|t": ["a"]}, at=1).column("hive|t", "c"))
     made = Made("weekly").job("dbt", "m", {"mart": ["s3://lake|t"]}, at=1, project="p")
@@ -113,6 +115,7 @@ def test_datasets_that_another_dag_moves_are_moved_in_the_picture(loads: Loads) 
     assert loads.history(record) == loads.graph()
 
 
+@pytest.mark.jvm
 def test_a_load_after_one_that_was_not_recorded_stores_everything(loads: Loads) -> None:
     loads.load(first())
     loads.unrecorded(first().job("spark", "load", {"b": ["a", "x"]}, at=3))
@@ -121,6 +124,7 @@ def test_a_load_after_one_that_was_not_recorded_stores_everything(loads: Loads) 
     assert loads.history(record) == loads.graph()
 
 
+@pytest.mark.jvm
 def test_a_load_after_a_killed_one_stores_everything(loads: Loads) -> None:
     loads.load(first())
     running_load.begin(loads.endpoint, *DAILY, {})  # its token stays
@@ -129,10 +133,11 @@ def test_a_load_after_a_killed_one_stores_everything(loads: Loads) -> None:
     assert loads.load(first()).kind == "unchanged"
 
 
+@pytest.mark.jvm
 def test_an_unwritable_history_is_an_error_after_the_load(loads: Loads, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.touch()
-    before = Recorder.before_load(str(blocked), DAILY, loads.endpoint)
+    before = Recorder.read_last_load(str(blocked), DAILY, loads.endpoint)
     engine = LocalEngine()
     loaded = update(first().merge(engine), loads.endpoint, *DAILY)
     with pytest.raises(HistoryError, match="the graph is loaded, but its history is not written") as raised:
@@ -141,6 +146,7 @@ def test_an_unwritable_history_is_an_error_after_the_load(loads: Loads, tmp_path
     assert loads.graph()
 
 
+@pytest.mark.jvm
 def test_a_removal_is_a_merge_without_lineage(loads: Loads) -> None:
     loads.load(first().job("spark", "other", {"z": ["a"]}))
     remove(loads.endpoint, Pipeline("dev", "daily", "other"))
@@ -155,6 +161,7 @@ def test_a_removal_is_a_merge_without_lineage(loads: Loads) -> None:
     assert record_removal(loads.location, DagScope("dev", "x"), 1, LocalEngine(), loads.endpoint) is None
 
 
+@pytest.mark.jvm
 def test_the_report_is_that_of_the_merge_it_repeats(loads: Loads) -> None:
     report = Report({"plans": 3}, {}, {}, (), ())
     record = loads.load(first(), report)
@@ -198,17 +205,19 @@ def test_a_new_merge_sorts_after_the_newest_one() -> None:
 def test_the_configuration_has_no_secrets() -> None:
     gremlin = Gremlin(endpoint="wss://user:s3cret@neptune:8182/gremlin")
     exporters = {"datahub": {"url": "http://gms:8080?token=s3cret", "token": "s3cret", "token_env": "TOKEN"}}
-    found = without_secrets(Config("daily", "dev", gremlin=gremlin, exporters=exporters))
+    found = redact_settings(Config("daily", "dev", gremlin=gremlin, exporters=exporters))
     assert "s3cret" not in str(found)
     assert found["gremlin"]["endpoint"] == "wss://neptune:8182/gremlin"
     assert found["dag_name"] == "daily"
 
 
+@pytest.mark.jvm
 def test_merges_are_listed(loads: Loads) -> None:
     names = [loads.load(each).name for each in (first(), first())]
     assert merge_index.merge_names(loads.location, [DAILY]) == [names]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("seed", range(8))
 def test_the_picture_of_each_merge_is_the_graph_of_then_in_random_histories(loads: Loads, seed: int) -> None:
     random = Random(seed)
@@ -241,13 +250,14 @@ def test_the_picture_of_each_merge_is_the_graph_of_then_in_random_histories(load
         assert loads.history(record) == graph
 
 
+@pytest.mark.jvm
 def test_a_distributed_load_is_recorded(
     gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path, each_engine: Engine
 ) -> None:
     endpoint, location = Endpoint(gremlin_url), str(tmp_path)
     loads = Loads(gremlin_url, location)
     for number, made in enumerate((first(), first().job("spark", "load", {"b": ["a"]}, at=2))):
-        recorder = Recorder.before_load(location, DAILY, endpoint)
+        recorder = Recorder.read_last_load(location, DAILY, endpoint)
         loaded = update(made.merge(each_engine), endpoint, *DAILY, allow_retire=True)
         record = recorder.record(each_engine, None, CONFIG, loaded, None)
         assert record.kind == ("full", "runs")[number]

@@ -67,8 +67,8 @@ def test_the_lineage_of_a_moment(location: str, moment: str, expected_feeds: str
 
 def test_a_moved_dataset_has_one_vertex(location: str) -> None:
     before, after = picture(location, "2026-01-15"), picture(location, "2026-01-16")
-    assert {each.id for each in before.named("ref", ["table"])} == {"dev|s3://lake|ref"}
-    assert {each.id for each in after.named("ref", ["table"])} == {"dev|wh|ref"}
+    assert {each.id for each in before.find_named("ref", ["table"])} == {"dev|s3://lake|ref"}
+    assert {each.id for each in after.find_named("ref", ["table"])} == {"dev|wh|ref"}
 
 
 def asked(location: str, *arguments: str) -> Any:

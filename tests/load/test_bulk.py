@@ -79,6 +79,7 @@ def reader(dag: str = "other") -> Made:
     return Made(dag).node("view_or_table", "table").job("spark", "j", {"x": ["hive|t", "view_or_table"]})
 
 
+@pytest.mark.jvm
 @on_both_engines
 def test_first_and_second_merges_end_in_the_graph_of_gremlin(
     load: Load, in_bulk: BulkLoad, neptune_loader: Standin, gremlin: GraphTraversalSource, s3: S3
@@ -107,6 +108,7 @@ def test_first_and_second_merges_end_in_the_graph_of_gremlin(
     assert (again.nodes, again.edges, again.mode, len(neptune_loader.jobs)) == (0, 0, "gremlin", 6)
 
 
+@pytest.mark.jvm
 def test_the_sample_pipeline_gives_the_same_graph_in_both_modes(
     spark: SparkSession,
     gremlin: GraphTraversalSource,
@@ -130,6 +132,7 @@ def test_the_sample_pipeline_gives_the_same_graph_in_both_modes(
     assert graphs[0] == graphs[1]
 
 
+@pytest.mark.jvm
 @on_both_engines
 def test_hostile_names_give_the_same_graph_in_both_modes(
     load: Load, in_bulk: BulkLoad, gremlin: GraphTraversalSource
@@ -148,6 +151,7 @@ def test_hostile_names_give_the_same_graph_in_both_modes(
     assert load(made, in_bulk=in_bulk).unchanged == len(nodes) + len(edges)
 
 
+@pytest.mark.jvm
 def test_undeclared_properties_stay(load: Load, in_bulk: BulkLoad, gremlin: GraphTraversalSource) -> None:
     load(before(), in_bulk=in_bulk)
     gremlin.V(dataset("m")).property(Cardinality.single, "owner", "ann").to_list()
@@ -165,6 +169,7 @@ def test_undeclared_properties_stay(load: Load, in_bulk: BulkLoad, gremlin: Grap
     assert set(gremlin.V(dataset("m")).both_e().values("checked").to_list()) == {"yes"}
 
 
+@pytest.mark.jvm
 def test_a_merge_that_would_retire_too_much_loads_nothing(
     load: Load, in_bulk: BulkLoad, neptune_loader: Standin, gremlin: GraphTraversalSource, s3: S3
 ) -> None:
@@ -177,6 +182,7 @@ def test_a_merge_that_would_retire_too_much_loads_nothing(
     assert (neptune_loader.calls, files(s3)) == ([], set())
 
 
+@pytest.mark.jvm
 def test_a_failed_load_deletes_nothing_and_leaves_its_files(
     load: Load, in_bulk: BulkLoad, neptune_loader: Standin, gremlin: GraphTraversalSource, s3: S3
 ) -> None:
@@ -205,6 +211,7 @@ def parts_of(keys: set[str]) -> Iterator[tuple[str, str]]:
         yield kind, name.removeprefix("part-")
 
 
+@pytest.mark.jvm
 def test_files_are_retained_if_configured(load: Load, in_bulk: BulkLoad, s3: S3) -> None:
     load(before(), in_bulk=replace(in_bulk, keep_files=True))
     kinds = [kind for kind, _ in parts_of(files(s3))]
@@ -212,6 +219,7 @@ def test_files_are_retained_if_configured(load: Load, in_bulk: BulkLoad, s3: S3)
     assert all(key.startswith("bulk/dev/d/") for key in files(s3))
 
 
+@pytest.mark.jvm
 def test_a_load_with_a_concurrent_writer_is_repeated(
     load: Load, in_bulk: BulkLoad, neptune_loader: Standin, gremlin: GraphTraversalSource
 ) -> None:
@@ -227,6 +235,7 @@ class Killed(BaseException):
     """The process ends without cancelling the load, as after a SIGKILL."""
 
 
+@pytest.mark.jvm
 def test_a_killed_and_repeated_merge_waits_for_its_load_and_ends_as_if_run_once(
     load: Load,
     in_bulk: BulkLoad,
@@ -266,6 +275,7 @@ def test_a_killed_and_repeated_merge_waits_for_its_load_and_ends_as_if_run_once(
         assert (said[0] == "waiting for an earlier bulk load of this DAG") is (started > 0)
 
 
+@pytest.mark.jvm
 @on_both_engines
 def test_a_later_run_written_by_another_merge_stays(
     load: Load,
@@ -290,6 +300,7 @@ def test_a_later_run_written_by_another_merge_stays(
     assert dataset("new") in whole(gremlin)[0]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("min_changes", "mode", "reason"),
     [(12, "gremlin", "at most 12 changes"), (11, "bulk", "more than 11 changes")],

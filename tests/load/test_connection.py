@@ -50,6 +50,7 @@ def serving(answer: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> I
         loop.close()
 
 
+@pytest.mark.jvm
 def test_a_running_server_passes_the_check(gremlin_url: str) -> None:
     check(Endpoint(gremlin_url))
 
@@ -139,6 +140,7 @@ def test_a_password_in_the_address_is_not_shown(closed_port: int) -> None:
     assert "s3cret" not in repr(endpoint)
 
 
+@pytest.mark.jvm
 def test_a_rejection_is_one_line_with_the_text_of_the_server(
     gremlin_url: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,6 +151,7 @@ def test_a_rejection_is_one_line_with_the_text_of_the_server(
     assert capfd.readouterr().err == ""  # gremlinpython would log the stack trace
 
 
+@pytest.mark.jvm
 def test_an_error_of_the_caller_is_not_translated(gremlin_url: str) -> None:
     with pytest.raises(RuntimeError, match=r"^the caller's own$"), connect(Endpoint(gremlin_url)):
         raise RuntimeError("the caller's own")

@@ -21,6 +21,8 @@ from tests.dbt_shop import DATA, TABLES, TESTS, graph
 from tests.graph_reading import whole
 from tests.made_merges import ALL, merge_of_rows
 
+pytestmark = pytest.mark.jvm
+
 Load = Callable[..., LoadResult]
 Documents = dict[str, dict[str, Any]]
 

@@ -79,6 +79,7 @@ def vertices(count: int) -> list[Upsert]:
     ]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     "fault",
     [
@@ -115,6 +116,7 @@ def test_a_query_and_a_write_with_one_temporary_error_succeed_on_retry(
     assert set(whole(gremlin)[0]) == {f"dev|wh|t{i}" for i in range(90)}
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
@@ -138,6 +140,7 @@ def test_a_permanent_error_is_not_retried_and_is_one_line(
     assert (query_error.value.message, sent.value.message) == (message, message)
 
 
+@pytest.mark.jvm
 def test_elements_of_a_rejected_request_are_sent_singly_to_name_the_invalid_one(
     proxy: NeptuneProxy,
 ) -> None:
@@ -149,6 +152,7 @@ def test_elements_of_a_rejected_request_are_sent_singly_to_name_the_invalid_one(
     assert proxy.requests == 4  # all, t0, t1, t2
 
 
+@pytest.mark.jvm
 def test_a_request_that_exhausts_the_server_is_split_in_halves(
     proxy: NeptuneProxy, gremlin: GraphTraversalSource, quick: None
 ) -> None:
@@ -164,6 +168,7 @@ def test_a_request_that_exhausts_the_server_is_split_in_halves(
     assert len(whole(gremlin)[0]) == 32
 
 
+@pytest.mark.jvm
 def test_an_edge_with_a_missing_end_is_named_although_neptune_reports_a_conflict(
     proxy: NeptuneProxy, gremlin: GraphTraversalSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +187,7 @@ def test_an_edge_with_a_missing_end_is_named_although_neptune_reports_a_conflict
     assert set(whole(gremlin)[1]) == {"good"}
 
 
+@pytest.mark.jvm
 def test_retries_of_an_unavailable_graph_end_at_the_time_limit(proxy: NeptuneProxy) -> None:
     proxy.gate = lambda _: (503, "")
     started = time.monotonic()
@@ -191,6 +197,7 @@ def test_retries_of_an_unavailable_graph_end_at_the_time_limit(proxy: NeptunePro
     assert proxy.requests == 0
 
 
+@pytest.mark.jvm
 def test_retries_of_a_graph_without_responses_end(proxy: NeptuneProxy) -> None:
     proxy.choose_fault = lambda _: "hang"
     started = time.monotonic()
@@ -199,6 +206,7 @@ def test_retries_of_a_graph_without_responses_end(proxy: NeptuneProxy) -> None:
     assert time.monotonic() - started < 30
 
 
+@pytest.mark.jvm
 def test_without_retry_time_only_conflicts_are_retried(proxy: NeptuneProxy) -> None:
     endpoint = Endpoint(proxy.url, retry_seconds=0)
     proxy.choose_fault = first(*[Answer("ConcurrentModificationException")] * 3)
@@ -214,6 +222,7 @@ def test_an_invalid_address_is_not_retried() -> None:
         send(Endpoint("https://graph.example.com"), iter([vertices(1)]))
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
 @pytest.mark.usefixtures("quick")
 def test_a_first_connection_rejected_temporarily_is_retried(proxy: NeptuneProxy, status: int) -> None:
@@ -222,6 +231,7 @@ def test_a_first_connection_rejected_temporarily_is_retried(proxy: NeptuneProxy,
     assert (proxy.handshakes, proxy.requests) == (4, 1)
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     "answer", [Answer("ThrottlingException"), Answer("TimeLimitExceededException"), Answer("none", 598)]
 )
@@ -232,6 +242,7 @@ def test_a_first_query_that_is_throttled_is_retried(proxy: NeptuneProxy, answer:
     assert proxy.requests == 3
 
 
+@pytest.mark.jvm
 def test_a_first_connection_is_retried_for_the_configured_time(proxy: NeptuneProxy) -> None:
     proxy.gate = lambda _: (503, "")
     with pytest.raises(GraphUnreachable, match=r"HTTP 503 \(tried for 0.5 s\)$"):
@@ -243,6 +254,7 @@ def test_a_first_connection_is_retried_for_the_configured_time(proxy: NeptunePro
     assert proxy.handshakes == 1
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("fault", ["text", "foreign", "hang"])
 def test_an_invalid_first_response_is_a_lost_connection(proxy: NeptuneProxy, fault: Fault) -> None:
     proxy.choose_fault = lambda _: fault
@@ -250,6 +262,7 @@ def test_an_invalid_first_response_is_a_lost_connection(proxy: NeptuneProxy, fau
         check(Endpoint(proxy.url, timeout_seconds=0.5))
 
 
+@pytest.mark.jvm
 def test_requests_contain_the_time_limit(proxy: NeptuneProxy) -> None:
     seen: list[bytes] = []
     proxy.choose_fault = lambda request: seen.append(request)
@@ -261,6 +274,7 @@ def test_requests_contain_the_time_limit(proxy: NeptuneProxy) -> None:
     assert [wanted in request for request in seen] == [True, True]
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("fault", ["close before", "close after", Answer("ThrottlingException")])
 def test_reads_in_flight_over_a_lost_connection_are_repeated_and_stay_in_order(

@@ -3,11 +3,12 @@
 import time
 from typing import Any
 
+import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 from gremlin_python.process.traversal import Merge, T
 
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.load.diff import Change, created_at
+from lineage_merge.load.diff import Change, get_first_seen
 from lineage_merge.load.element_rows import edge_values, node_values, row_to_write
 from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
@@ -35,6 +36,7 @@ def times(g: GraphTraversalSource) -> dict[str, Any]:
     return found | {each["id"]: each["at"] for each in edges.to_list()}
 
 
+@pytest.mark.jvm
 def test_each_element_has_the_time_of_its_first_load(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
     begin = time.time_ns() // 1_000_000
     load(gremlin_url, Made().job("spark", "load", {"b": ["a"]}).column("b", "c", data_type="int"))
@@ -64,9 +66,9 @@ def test_each_element_has_the_time_of_its_first_load(gremlin: GraphTraversalSour
 
 
 def test_only_new_elements_get_the_time() -> None:
-    assert created_at(Change("new", NODE), 5) == 5
+    assert get_first_seen(Change("new", NODE), 5) == 5
     for change in ("changed", "label"):
-        assert created_at(Change(change, NODE), 5) is None
+        assert get_first_seen(Change(change, NODE), 5) is None
     assert row_to_write(NODE, ("id",), (), None) == {"id": NODE["id"]}
 
 
@@ -83,6 +85,7 @@ def test_the_time_is_only_set_on_creation() -> None:
         assert "first_seen" not in str(others)
 
 
+@pytest.mark.jvm
 def test_a_vertex_that_another_dag_created_since_keeps_its_values_and_gets_the_tag(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:
@@ -101,6 +104,7 @@ def test_a_vertex_that_another_dag_created_since_keeps_its_values_and_gets_the_t
     ]
 
 
+@pytest.mark.jvm
 def test_a_new_job_has_the_values_of_its_newest_run_in_any_order(
     gremlin: GraphTraversalSource, gremlin_url: str
 ) -> None:

@@ -79,6 +79,7 @@ def of_changes() -> list[Made]:
     ]
 
 
+@pytest.mark.jvm
 def test_a_folder_and_a_server_end_with_the_same_graph(
     gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
 ) -> None:

@@ -25,6 +25,8 @@ from lineage_merge.load.server import write_changes
 from lineage_merge.load.shard_digests import RunState
 from tests.gremlin_text import passes_the_grammar
 
+pytestmark = pytest.mark.jvm
+
 BuildTraversal = Callable[[GraphTraversalSource], Any]
 
 IDS = ["dev|wh|it's", "dev|wh|$b"]
@@ -48,7 +50,7 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: element_reads.vertex_counts(g, "dev", "d"),
         lambda g: element_reads.select_tagged_ids(g, "dev", "d", "a::b").range_(5, 10),
         lambda g: vertices_at(g, IDS),
-        lambda g: element_reads.built_by_others(g, IDS, "d"),
+        lambda g: element_reads.find_built_by_others(g, IDS, "d"),
         lambda g: element_reads.edges_from(g, IDS, "d"),
         lambda g: element_reads.alias_counts(g, "dev"),
         lambda g: element_reads.aliases_of(g, "dev", "table"),

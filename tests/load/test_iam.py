@@ -91,6 +91,7 @@ def lineage() -> Made:
     return made.feeds_column(("dbt", "model.shop.m"), ("t1", "price"), ("t2", "total"))
 
 
+@pytest.mark.jvm
 def test_all_connections_of_a_load_are_signed(
     engine: Engine, proxy: NeptuneProxy, gate: Gate, gremlin: GraphTraversalSource
 ) -> None:
@@ -102,6 +103,7 @@ def test_all_connections_of_a_load_are_signed(
     assert (set(vertices), set(edges)) == (set(lineage().nodes), set(lineage().edges))
 
 
+@pytest.mark.jvm
 def test_a_lost_connection_is_reopened_with_a_new_signature(proxy: NeptuneProxy, gate: Gate) -> None:
     with open_executor(Endpoint(proxy.url, iam=US)) as execute:
         assert execute(lambda g: g.inject(1)) == [1]
@@ -125,22 +127,26 @@ def refusal(endpoint: Endpoint) -> str:
     return raised.value.message
 
 
+@pytest.mark.jvm
 def test_an_unsigned_connection_is_rejected_with_a_remedy(proxy: NeptuneProxy, gate: Gate) -> None:
     assert "gremlin.iam_auth" in refusal(Endpoint(proxy.url))
     assert gate.reasons == ["Missing Authentication Token"]
 
 
+@pytest.mark.jvm
 def test_a_signature_of_another_secret_is_refused(proxy: NeptuneProxy, gate: Gate) -> None:
     gate.keys["testing"] = Keys("another")
     assert "HTTP 403" in refusal(Endpoint(proxy.url, iam=US))
     assert ["does not match" in reason for reason in gate.reasons] == [True]
 
 
+@pytest.mark.jvm
 def test_a_signature_for_another_region_is_refused(proxy: NeptuneProxy, gate: Gate) -> None:
     refusal(Endpoint(proxy.url, iam=Iam("us-east-1")))
     assert gate.reasons == [f"Credential should be scoped to {REGION}/neptune-db"]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("late", [timedelta(minutes=6), timedelta(minutes=-6)])
 def test_a_signature_that_has_expired_is_refused(proxy: NeptuneProxy, gate: Gate, late: timedelta) -> None:
     gate.late = late
@@ -148,6 +154,7 @@ def test_a_signature_that_has_expired_is_refused(proxy: NeptuneProxy, gate: Gate
     assert gate.reasons[0].startswith("Signature expired")
 
 
+@pytest.mark.jvm
 def test_a_rejected_connection_is_not_retried(proxy: NeptuneProxy, gate: Gate) -> None:
     gate.keys.clear()
     with pytest.raises(GraphDenied), open_executor(Endpoint(proxy.url, iam=US)) as execute:
@@ -155,6 +162,7 @@ def test_a_rejected_connection_is_not_retried(proxy: NeptuneProxy, gate: Gate) -
     assert proxy.handshakes == 1
 
 
+@pytest.mark.jvm
 def test_missing_credentials_are_reported(proxy: NeptuneProxy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
@@ -162,6 +170,7 @@ def test_missing_credentials_are_reported(proxy: NeptuneProxy, monkeypatch: pyte
     assert proxy.handshakes == 0
 
 
+@pytest.mark.jvm
 def test_the_next_connection_uses_replaced_environment_credentials(
     proxy: NeptuneProxy, gate: Gate, rotating: Callable[[str], None]
 ) -> None:
@@ -181,6 +190,7 @@ def _once(fault: Fault) -> Callable[[bytes], Fault | None]:
     return lambda _: left.pop() if left else None
 
 
+@pytest.mark.jvm
 def test_credentials_of_a_process_are_refreshed_when_they_expire(
     proxy: NeptuneProxy, gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +220,7 @@ def test_credentials_of_a_process_are_refreshed_when_they_expire(
     assert (tmp_path / "count").read_text() == "2"
 
 
+@pytest.mark.jvm
 def test_a_failing_credential_process_is_reported_without_its_output(
     proxy: NeptuneProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,6 +235,7 @@ def test_a_failing_credential_process_is_reported_without_its_output(
     assert "s3cret" not in message
 
 
+@pytest.mark.jvm
 def test_a_role_is_assumed_once_for_several_connections(
     proxy: NeptuneProxy, gate: Gate, s3_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,6 +258,7 @@ def test_a_role_is_assumed_once_for_several_connections(
     assert gate.signers == [assumed[0].access_key_id] * 2
 
 
+@pytest.mark.jvm
 def test_a_role_that_cannot_be_assumed_is_reported(
     proxy: NeptuneProxy, s3: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +268,7 @@ def test_a_role_that_cannot_be_assumed_is_reported(
     assert "cannot assume arn:aws:iam::123456789012:role/other: InvalidClientTokenId" in message
 
 
+@pytest.mark.jvm
 def test_neither_errors_nor_pickled_endpoints_contain_secrets(
     proxy: NeptuneProxy, gate: Gate, rotating: Callable[[str], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,6 +309,7 @@ def own_certificate(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.jvm
 def test_an_untrusted_certificate_is_rejected_unless_configured(
     gate: Gate, gremlin_url: str, own_certificate: Path
 ) -> None:

@@ -21,6 +21,8 @@ from tests.load.engines import on_both_engines
 from tests.load.neptune_proxy import neptune_proxy
 from tests.made_merges import ALL, Made, dataset
 
+pytestmark = pytest.mark.jvm
+
 RUN = "dev|daily|merge_run"
 FULL, CHANGES = "full", "changes"
 

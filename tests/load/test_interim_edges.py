@@ -9,6 +9,8 @@ from lineage_merge.load.server.update import update
 from tests.load.changing_pipeline import after, before, graph, restore
 from tests.made_merges import Made, dataset
 
+pytestmark = pytest.mark.jvm
+
 
 @pytest.mark.parametrize("own_too", [False, True], ids=["before their own", "beside their own"])
 def test_edges_of_a_killed_load_get_their_final_ids_and_the_properties_of_the_next_merge(

@@ -13,6 +13,8 @@ from tests.graph_reading import whole
 from tests.load.engines import on_both_engines
 from tests.made_merges import ALL, Made, dataset
 
+pytestmark = pytest.mark.jvm
+
 Load = Callable[[Made], None]
 LOG = query_log_id("dev", "wh")
 

@@ -49,6 +49,7 @@ def edge(source: str, target: str, dag: str = "daily", **properties: Any) -> Row
     return {**keys, "from": f"dev|wh|{source}", "to": f"dev|wh|{target}", **properties}
 
 
+@pytest.mark.jvm
 @on_both_engines
 def test_the_graph_holds_exactly_what_was_loaded(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
@@ -107,6 +108,7 @@ def test_the_graph_holds_exactly_what_was_loaded(
     )
 
 
+@pytest.mark.jvm
 def test_loading_the_same_again_changes_nothing(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
@@ -121,6 +123,7 @@ def test_loading_the_same_again_changes_nothing(
     assert whole(gremlin) == before
 
 
+@pytest.mark.jvm
 def test_a_second_dag_adds_its_tag_to_shared_vertices_and_its_own_edges(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
@@ -137,6 +140,7 @@ def test_a_second_dag_adds_its_tag_to_shared_vertices_and_its_own_edges(
     }
 
 
+@pytest.mark.jvm
 def test_a_changed_value_is_replaced_and_an_unknown_one_stays(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
@@ -156,6 +160,7 @@ def test_a_changed_value_is_replaced_and_an_unknown_one_stays(
     }
 
 
+@pytest.mark.jvm
 def test_a_vertex_keeps_its_stored_label(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
@@ -169,6 +174,7 @@ def test_a_vertex_keeps_its_stored_label(
     }
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     "text",
     ['it\'s "quoted"', "${name} $1 \\", "line\nline\r\n\ttab", "😀 Ünïcödé \u2028", "", "x" * 100_000],
@@ -187,6 +193,7 @@ def test_any_text_arrives_unchanged(
     assert edges["daily:a:a"][3]["job_name"] == text
 
 
+@pytest.mark.jvm
 def test_numbers_above_31_bits_arrive_unchanged(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
@@ -197,6 +204,7 @@ def test_numbers_above_31_bits_arrive_unchanged(
     assert (found["rows_written"], found["duration_ms"]) == ([2**62], [-1])
 
 
+@pytest.mark.jvm
 def test_more_values_than_fit_into_a_request_all_arrive(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
@@ -206,6 +214,7 @@ def test_more_values_than_fit_into_a_request_all_arrive(
     assert loaded.nodes == 1
 
 
+@pytest.mark.jvm
 def test_parts_of_an_element_too_large_for_a_request_do_not_conflict(conflicting: Endpoint) -> None:
     asked: list[bytes] = []
 
@@ -220,6 +229,7 @@ def test_parts_of_an_element_too_large_for_a_request_do_not_conflict(conflicting
     assert len(asked) == len(batches) == 16
 
 
+@pytest.mark.jvm
 def test_concurrent_writes_of_edges_at_one_vertex_lose_none(
     endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
@@ -236,6 +246,7 @@ def test_concurrent_writes_of_edges_at_one_vertex_lose_none(
     assert gremlin.V().in_e().count().next() == len(edges)
 
 
+@pytest.mark.jvm
 @on_both_engines
 @pytest.mark.parametrize("partitions", [1, 2, 5])
 @pytest.mark.parametrize("present", [1, 4])
@@ -250,6 +261,7 @@ def test_all_rows_are_written_for_any_partitioning(
     assert (len(vertices), len(found)) == (loaded.nodes, loaded.edges) == (60, 60)
 
 
+@pytest.mark.jvm
 @on_both_engines
 def test_progress_starts_at_zero_and_ends_with_all_partitions(engine: Engine, endpoint: Endpoint) -> None:
     reports: list[tuple[str, int, int]] = []
@@ -267,6 +279,7 @@ def test_progress_starts_at_zero_and_ends_with_all_partitions(engine: Engine, en
     assert all(total == parts[what] for what, _, total in reports)
 
 
+@pytest.mark.jvm
 @on_both_engines
 def test_an_edge_with_a_missing_end_is_named_with_what_is_missing(engine: Engine, endpoint: Endpoint) -> None:
     names = [f"t{number}" for number in range(50)]
@@ -281,6 +294,7 @@ def test_an_edge_with_a_missing_end_is_named_with_what_is_missing(engine: Engine
     assert raised.value.__cause__ is None  # nothing of Spark's to print
 
 
+@pytest.mark.jvm
 def test_a_rejected_load_can_be_repeated_when_the_end_exists(
     engine: Engine, endpoint: Endpoint, gremlin: GraphTraversalSource
 ) -> None:
@@ -292,6 +306,7 @@ def test_a_rejected_load_can_be_repeated_when_the_end_exists(
     assert (set(vertices), set(found)) == ({"dev|wh|a", "dev|wh|b"}, {"daily:a:b", "daily:a:a"})
 
 
+@pytest.mark.jvm
 @on_both_engines
 def test_a_row_without_a_key_is_named(engine: Engine, endpoint: Endpoint) -> None:
     with pytest.raises(IntermediateError, match=r"edge daily:a:b: dag_name is missing"):
@@ -305,6 +320,7 @@ def test_an_unavailable_server_is_reported_within_seconds(engine: Engine) -> Non
     assert time.monotonic() - started < 20
 
 
+@pytest.mark.jvm
 def test_concurrent_loads_of_dags_lose_no_vertex_tag_or_edge(engine: Engine, conflicting: Endpoint) -> None:
     names = [f"t{number}" for number in range(300)]
 
@@ -326,6 +342,7 @@ def test_concurrent_loads_of_dags_lose_no_vertex_tag_or_edge(engine: Engine, con
     assert set(found) == {f"{dag}:{name}:t0" for dag in dags for name in names}
 
 
+@pytest.mark.jvm
 @on_both_engines
 def test_edges_at_one_vertex_are_all_written_despite_conflicts(engine: Engine, conflicting: Endpoint) -> None:
     names = [f"hub{number}" for number in range(600)]

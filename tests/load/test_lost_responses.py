@@ -14,7 +14,7 @@ from lineage_merge.load.result import LoadResult
 from tests.graph_reading import whole
 from tests.load.neptune_proxy import Fault, neptune_proxy
 
-pytestmark = pytest.mark.usefixtures("quick")
+pytestmark = [pytest.mark.jvm, pytest.mark.usefixtures("quick")]
 
 
 def vertex(name: str, *dags: str, label: str = "table") -> VertexUpsert:

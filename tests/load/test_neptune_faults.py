@@ -17,6 +17,8 @@ from tests.load.engines import on_both_engines
 from tests.load.neptune_proxy import Answer, Fault, Refusal, neptune_proxy
 from tests.load.sigv4 import Keys, Refused, Request, verify
 
+pytestmark = pytest.mark.jvm
+
 REGION = "us-east-1"
 FAULTS: list[Fault] = [
     *map(

@@ -15,6 +15,8 @@ from lineage_merge.model.errors import BulkLoadFailed, GraphDenied, GraphRejecte
 from tests.neptune_standin import REGION, ROLE, Standin
 from tests.s3_fixtures import S3
 
+pytestmark = pytest.mark.jvm
+
 VERTICES = "~id,~label,name:String(single)\n"
 EDGES = "~id,~label,~from,~to,sequence:Long\n"
 SOURCES = (LoadFolder("vertices", "s3://lineage/one/vertices"), LoadFolder("edges", "s3://lineage/one/edges"))

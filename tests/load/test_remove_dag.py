@@ -13,6 +13,8 @@ from lineage_merge.load.server.update import update
 from tests.graph_reading import whole
 from tests.made_merges import Made, dataset
 
+pytestmark = pytest.mark.jvm
+
 
 def two_jobs(dag: str) -> Made:
     """Return raw -> a -> b by jobs j and k, with columns, and an unused source."""

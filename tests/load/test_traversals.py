@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource, __
 from gremlin_python.process.traversal import T
 
@@ -46,6 +47,7 @@ def test_sources_of_two_connections_do_not_share_them() -> None:
     ]
 
 
+@pytest.mark.jvm
 def test_a_source_asks_the_server_with_options(gremlin: GraphTraversalSource) -> None:
     gremlin.add_v("table").property(T.id, "a").to_list()
     assert gremlin.with_("evaluationTimeout", 5_000).V().id_().to_list() == ["a"]

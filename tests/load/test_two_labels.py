@@ -76,6 +76,7 @@ def with_two_labels(endpoint: Endpoint) -> None:
     send(endpoint, upserts.batches(found.edges))
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("incoming", "stored_by_other", "label"),
     [
@@ -131,6 +132,7 @@ def test_the_one_label_is_that_of_the_side_that_takes_precedence(
     assert node_change({"label": incoming}, vertex, builds=False) == ("label", [], [], label)
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("is_answered", [True, False])
 def test_a_dropped_vertex_is_recreated_with_all_its_edges(
     engine: Engine,
@@ -158,6 +160,7 @@ def test_a_dropped_vertex_is_recreated_with_all_its_edges(
     assert whole(gremlin) == before
 
 
+@pytest.mark.jvm
 def test_a_vertex_removed_by_another_merge_stays_removed(
     gremlin_url: str, gremlin: GraphTraversalSource
 ) -> None:

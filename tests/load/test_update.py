@@ -18,6 +18,8 @@ from tests.graph_reading import edges_of, whole
 from tests.load.engines import on_both_engines
 from tests.made_merges import ALL, Made, dataset
 
+pytestmark = pytest.mark.jvm
+
 RUN = "dev|daily|merge_run"
 
 Load = Callable[..., LoadResult]

@@ -28,6 +28,8 @@ from tests.command_line import clean_environment, command
 from tests.load.changing_pipeline import after, before, graph, restore
 from tests.made_merges import ALL, Made, dataset
 
+pytestmark = pytest.mark.jvm
+
 # Over the requests that write; `python -m tests.chaos` cuts anywhere.
 KILL_POINTS = 5
 # The number of requests varies a little: conflicting ones are retried.

@@ -290,6 +290,7 @@ def test_a_graph_that_never_answers_ends_at_the_time_limit() -> None:
         assert json.loads(result.content[0].text)["error"] in ("busy", "unreachable")  # type: ignore[union-attr]
 
 
+@pytest.mark.jvm
 def test_a_connection_is_used_again_and_its_loss_is_an_error() -> None:
     from lineage_merge.infra.embedded import EmbeddedServer
 

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mcp.types import GetPromptResult, ListPromptsResult, ListToolsResult, PromptReference
 
-from lineage_merge.mcp.untrusted_text import escape, has_cut, shown, unescape
+from lineage_merge.mcp.untrusted_text import escape, format_text, has_cut, unescape
 from tests.lineage_made import MadeLineage, at, col
 from tests.mcp.clients import InProcess, ask, in_process, structured, text
 
@@ -157,7 +157,7 @@ def test_an_escaped_text_is_visible_and_is_restored(given_text: str) -> None:
 @example("a  b ", 3)
 @example(f"a{' ' * 200}b", 10)
 def test_a_shown_text_is_short_and_visible(given_text: str, limit: int) -> None:
-    found = shown(given_text, limit)
+    found = format_text(given_text, limit)
     assert len(found) <= limit
     assert is_visible(found)
     complete = escape(" ".join(given_text.split()))

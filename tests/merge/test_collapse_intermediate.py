@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge.config import Merge
@@ -372,6 +373,7 @@ def test_influences_on_a_temporary_dataset_apply_downstream(engine: Engine) -> N
     assert set(edges(found, "influences", "expression").values()) == {None}
 
 
+@pytest.mark.jvm
 def test_run_local_datasets_are_collapsed_from_documents_to_files(
     spark: SparkSession, tmp_path: Path
 ) -> None:

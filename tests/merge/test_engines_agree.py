@@ -6,6 +6,7 @@ Whole builds of sources: `tests/test_small_input.py`; generated pipelines: `test
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge import config
@@ -31,6 +32,8 @@ from lineage_merge.model.elements import (
     Writes,
 )
 from lineage_merge.model.records import Record
+
+pytestmark = pytest.mark.jvm
 
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]], Report, list[tuple[str, ...]]]
 

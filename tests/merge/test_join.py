@@ -92,7 +92,7 @@ def test_an_ambiguous_alias_is_not_resolved(engine: Engine) -> None:
     found = merge(given, "dev", "dag")
 
     assert edges(found) == {("dev|spark_catalog|db.t", "feeds", "dev|s3://lake|b")}
-    [problem] = report(given, found).of_kind("not-joined")
+    [problem] = report(given, found).select_kind("not-joined")
     assert problem.document == "dev|spark_catalog|db.t"
     assert "dev|s3://lake|db/t, dev|s3://lake|db/u" in problem.message
 
@@ -161,7 +161,7 @@ def test_an_unresolved_reference_is_reported_without_secrets(engine: Engine) -> 
     found = merge(given, "dev", "dag")
 
     assert edges(found) == {("dev|dag|spark|job%7Cone", "writes", "dev|s3://lake|b")}
-    [problem] = report(given, found).of_kind("not-joined")
+    [problem] = report(given, found).select_kind("not-joined")
     assert "query" in problem.message
     assert "hunter2" not in repr(problem)
 

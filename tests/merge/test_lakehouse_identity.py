@@ -12,7 +12,7 @@ from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import DatasetResolver, from_config
-from lineage_merge.merge.near_misses.collection import near_misses
+from lineage_merge.merge.near_misses.collection import find_near_misses
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.model.elements import Element
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -244,7 +244,7 @@ def missed(*sources: Iterable[Element]) -> tuple[NearMiss, ...]:
     config = CONFIGURATION.parse({"environment": "dev", "dag_name": "d"}, needs_source=False)
     resolver = from_config(config)
     records = LocalEngine().rows(record for elements in sources for record in resolver.records(elements))
-    return near_misses(join.merge(records, "dev", "d").elements, config).found
+    return find_near_misses(join.merge(records, "dev", "d").elements, config).found
 
 
 def test_a_created_table_whose_catalog_is_unknown_is_a_near_miss_of_the_name_that_is_read() -> None:

@@ -8,7 +8,7 @@ from lineage_merge.airflow.report_check import NEAR_MISS, judge
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge.near_misses import dismissals
-from lineage_merge.merge.near_misses.collection import Details, NearMisses, near_misses
+from lineage_merge.merge.near_misses.collection import Details, NearMisses, find_near_misses
 from lineage_merge.merge.report import Report
 from lineage_merge.merge.report_builder import with_near_misses
 from lineage_merge.model.errors import ConfigError
@@ -41,8 +41,8 @@ def shop(written: tuple[str, ...] = (), read: tuple[str, ...] = ()) -> Made:
 def of(made: Made, *entries: dict[str, Any], is_environment: bool = False) -> NearMisses:
     rows = LocalEngine().rows([*made.nodes.values(), *made.edges.values()])
     if not is_environment:
-        return near_misses(rows, config(*entries))
-    return near_misses(rows, config(*entries), lambda _ids, _others: Details())
+        return find_near_misses(rows, config(*entries))
+    return find_near_misses(rows, config(*entries), lambda _ids, _others: Details())
 
 
 def entry_of(made: Made, **changes: Any) -> dict[str, Any]:

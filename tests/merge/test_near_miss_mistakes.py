@@ -11,10 +11,10 @@ from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.merge.near_misses import decisions
-from lineage_merge.merge.near_misses.collection import near_misses
+from lineage_merge.merge.near_misses.collection import find_near_misses
 from lineage_merge.merge.report import NearMiss
 from lineage_merge.orchestration.configuration import CONFIGURATION
-from lineage_merge.orchestration.read_sources import configured_sources, read_all
+from lineage_merge.orchestration.read_sources import list_configured_sources, read_all
 from tests.merge.wrong_configurations import DATA, MISTAKES, POSTGRES, SAMPLE, WAREHOUSE, Mistake, sql
 from tests.properties import batch
 from tests.properties import pipeline as drawn
@@ -26,9 +26,9 @@ def merged(settings: Settings) -> tuple[list[Row], tuple[NearMiss, ...]]:
     """Read and merge the sources without Spark: the rows, and the near misses."""
     config = CONFIGURATION.parse(settings)
     resolver = dataset_resolver.from_config(config)
-    records = read_all(LocalEngine(), config, resolver, configured_sources(config)).cache()
+    records = read_all(LocalEngine(), config, resolver, list_configured_sources(config)).cache()
     elements = join.merge(records, config.environment, config.dag_name, config.merge).elements
-    return elements.collect(), near_misses(elements, config).found
+    return elements.collect(), find_near_misses(elements, config).found
 
 
 def read_only(rows: list[Row]) -> set[str]:

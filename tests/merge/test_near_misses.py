@@ -19,7 +19,7 @@ from lineage_merge.merge.expectations import fail_if_unmet, unmet
 from lineage_merge.merge.identity_rules import Rules
 from lineage_merge.merge.join import Merged
 from lineage_merge.merge.near_misses import collection
-from lineage_merge.merge.near_misses.collection import near_misses
+from lineage_merge.merge.near_misses.collection import find_near_misses
 from lineage_merge.merge.near_misses.fixes import Settings, fixes
 from lineage_merge.merge.near_misses.names import compare, parts_of
 from lineage_merge.merge.near_misses.pairs import (
@@ -396,10 +396,12 @@ def elements(made: Made) -> list[Row]:
     return [*made.nodes.values(), *made.edges.values()]
 
 
-@pytest.mark.parametrize("each_engine", ["local", "spark"], indirect=True)
+@pytest.mark.parametrize(
+    "each_engine", ["local", pytest.param("spark", marks=pytest.mark.jvm)], indirect=True
+)
 def test_engines_find_the_same_near_misses(each_engine: Engine) -> None:
     rows = each_engine.rows(elements(shop()), 3).cache()
-    listed, notes, _ = near_misses(rows, CONFIG)
+    listed, notes, _ = find_near_misses(rows, CONFIG)
     assert [(each.written, each.read, each.score) for each in listed] == [
         (f"dev|{EAST}|dev.public.orders", f"dev|{WEST}|dev.public.orders", 100)
     ]
@@ -413,10 +415,10 @@ def test_the_report_of_a_merge_has_the_near_misses_of_its_rows(each_engine: Engi
 
     found = complete_report(each_engine.rows([], 1), Merged(rows, Aliases()), CONFIG)
 
-    assert found.near_misses == near_misses(rows, CONFIG).found
+    assert found.near_misses == find_near_misses(rows, CONFIG).found
     assert len(found.near_misses) == 1
     # The job that appends to the log reads it.
-    assert f"dev|{EAST}|dev.public.log" not in {each.document for each in found.of_kind("no-consumer")}
+    assert f"dev|{EAST}|dev.public.log" not in {each.document for each in found.select_kind("no-consumer")}
 
 
 def test_columns_of_a_wide_table_are_bounded_to_the_same_ones(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -427,13 +429,13 @@ def test_columns_of_a_wide_table_are_bounded_to_the_same_ones(monkeypatch: pytes
         made.column(f"{WEST}|dev.public.orders", f"y{number:02}")
     rows = elements(made)
     for order in (rows, list(reversed(rows))):
-        ((_, _, _, evidence, *_),) = near_misses(LocalEngine().rows(order), CONFIG).found
+        ((_, _, _, evidence, *_),) = find_near_misses(LocalEngine().rows(order), CONFIG).found
         assert "4 of 4 columns in common" in evidence
 
 
 def test_limits_are_reported(each_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collection, "MAX_DATASETS", 1)
-    listed, notes, _ = near_misses(each_engine.rows(elements(shop()), 3).cache(), CONFIG)
+    listed, notes, _ = find_near_misses(each_engine.rows(elements(shop()), 3).cache(), CONFIG)
     assert [each.read for each in listed] == [f"dev|{WEST}|dev.public.orders"]
     assert [each.message for each in notes] == [
         "only the first 1 of 2 datasets without producer were compared"
@@ -449,7 +451,7 @@ def test_only_the_best_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("orders", "stock", "prices"):
         made.job("spark", f"load_{name}", {f"{EAST}|dev.public.{name}": []})
         made.job("dbt", f"model.shop.{name}_r", {f"{WEST}|dev.mart.{name}_r": [f"{WEST}|dev.public.{name}"]})
-    listed, notes, _ = near_misses(LocalEngine().rows(elements(made)), CONFIG)
+    listed, notes, _ = find_near_misses(LocalEngine().rows(elements(made)), CONFIG)
     assert len(listed) == 2
     assert [each.message for each in notes] == ["only the best 2 of 3 near misses are listed"]
 
@@ -457,13 +459,13 @@ def test_only_the_best_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_table_that_its_own_job_reads_has_no_reader() -> None:
     made = Made().job("spark", "a", {f"{EAST}|dev.public.orders": [f"{EAST}|dev.public.orders"]})
     made.job("spark", "b", {f"{EAST}|dev.public.report": [f"{WEST}|dev.public.orders"]})
-    listed, *_ = near_misses(LocalEngine().rows(elements(made)), CONFIG)
+    listed, *_ = find_near_misses(LocalEngine().rows(elements(made)), CONFIG)
     assert [each.written for each in listed] == [f"dev|{EAST}|dev.public.orders"]
 
 
 def test_flows_follow_edges_and_end_at_cycles() -> None:
     made = Made().job("spark", "a", {"b": ["a"], "c": ["b"], "a": ["c"], "d": ["x"]})
-    flows = Flows.of(LocalEngine().rows(elements(made)))
+    flows = Flows.from_elements(LocalEngine().rows(elements(made)))
     assert flows.reaches("dev|wh|a", "dev|wh|c")
     assert not flows.reaches("dev|wh|a", "dev|wh|d")
 
@@ -472,8 +474,8 @@ def test_the_limit_of_a_search_applies() -> None:
     rows = LocalEngine().rows(elements(Made().job("spark", "a", {"b": ["a"], "c": ["b"]})))
     ends = "dev|wh|a", "dev|wh|unknown"
     # A search that would take too long finds everything connected.
-    assert Flows.of(rows, max_visited=1).reaches(*ends)
-    assert not Flows.of(rows, max_visited=3).reaches(*ends)
+    assert Flows.from_elements(rows, max_visited=1).reaches(*ends)
+    assert not Flows.from_elements(rows, max_visited=3).reaches(*ends)
 
 
 def test_a_report_with_near_misses_is_stored_within_its_limit() -> None:

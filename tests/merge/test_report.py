@@ -61,8 +61,8 @@ def test_a_rejected_document_among_many_problems_is_counted_listed_and_prevents_
 
     assert found.totals == {"no-columns": MANY, "notice": MANY, "rejected": 1}
     assert found.by_source == {"dbt": {"no-columns": MANY, "notice": MANY, "rejected": 1}}
-    assert found.of_kind("rejected") == [broken]
-    assert len(found.of_kind("notice")) == MAX_EXAMPLES
+    assert found.select_kind("rejected") == [broken]
+    assert len(found.select_kind("notice")) == MAX_EXAMPLES
     assert assess(config(dbt=[DBT]), found).projects["dbt"] is False
 
 
@@ -106,8 +106,8 @@ def test_ambiguous_names_and_disconnected_datasets_are_counted_without_a_limit(
 
     assert found.totals == {"not-joined": MAX_EXAMPLES + 1, "no-consumer": MAX_EXAMPLES + 1}
     assert found.by_source == {"merge": found.totals}
-    assert len(found.of_kind("no-consumer")) == len(found.of_kind("not-joined")) == MAX_EXAMPLES
-    assert found.of_kind("not-joined")[0] == Problem(
+    assert len(found.select_kind("no-consumer")) == len(found.select_kind("not-joined")) == MAX_EXAMPLES
+    assert found.select_kind("not-joined")[0] == Problem(
         "not-joined",
         "dev|spark_catalog|db.t000000",
         "",

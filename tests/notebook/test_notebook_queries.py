@@ -25,6 +25,7 @@ def test_all_queries_have_expected_results() -> None:
     assert set(queries()) == set(ANSWERS)
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(("cell", "query"), queries().items(), ids=list(queries()))
 def test_queries_conform_to_neptunes_grammar_and_return_the_expected_results(
     cell: str, query: str, tickit: Client

@@ -22,6 +22,8 @@ from tests.page.page_reading import (
     show,
 )
 
+pytestmark = pytest.mark.jvm
+
 DATASETS = [
     "category_map",
     "date",

@@ -14,7 +14,7 @@ from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.engine.rows import Rows as EngineRows
 from lineage_merge.merge import dataset_resolver, join
 from lineage_merge.model.records import Record
-from lineage_merge.orchestration.read_sources import configured_sources, read_all
+from lineage_merge.orchestration.read_sources import list_configured_sources, read_all
 from tests.properties import batch
 from tests.properties.batch import Pipelines, twin
 
@@ -69,7 +69,9 @@ def whose(row: Row) -> str:
 def build(engine: Engine, found: Pipelines, folder: Path) -> Built:
     """Write the pipelines down, and read and merge them all at once."""
     settings = batch.write(found, folder)
-    records = read_all(engine, settings, dataset_resolver.from_config(settings), configured_sources(settings))
+    records = read_all(
+        engine, settings, dataset_resolver.from_config(settings), list_configured_sources(settings)
+    )
     built = Built(
         whole=_merged(records, settings, config.Merge()), folded=_merged(records, settings, settings.merge)
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Any
 
+import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from hypothesis import given
 
@@ -22,6 +23,8 @@ from tests.graph_reading import whole
 from tests.made_merges import ALL, merge_of_rows
 from tests.properties.drawn import examples
 from tests.properties.elements import elements, placed
+
+pytestmark = pytest.mark.jvm
 
 Row = dict[str, Any]
 Graph = tuple[dict[str, Any], dict[str, Any]]

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterable
 from itertools import chain
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -69,6 +70,7 @@ def test_nothing_of_one_environment_or_dag_is_in_anothers_graph(elements: list[E
     assert len(other.nodes) == len(here.nodes) == len(other_dag.nodes)
 
 
+@pytest.mark.jvm
 def test_spark_and_one_process_merge_alike(spark: SparkSession) -> None:
     drawn: list[list[Element]] = []
 

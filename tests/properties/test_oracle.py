@@ -75,6 +75,7 @@ def test_scattered_and_doubled_documents_give_the_same_graph(pipelines: Pipeline
             assert scattered.edges == in_order.edges, pipeline
 
 
+@pytest.mark.jvm
 def test_spark_gives_the_graph_of_one_process(
     spark: SparkSession, pipelines: Pipelines, built: Built, tmp_path: Path
 ) -> None:

@@ -71,7 +71,11 @@ def test_tests_of_a_column_are_those_of_its_upstream_columns_and_of_whole_datase
 
 
 def test_failed_tests_are_failed_warned_or_could_not_run() -> None:
-    assert {each.assertion.name for each in of("b").failed()} == {"unique_b_x", "unique_b_y", "rows_of_b"}
+    assert {each.assertion.name for each in of("b").list_failed()} == {
+        "unique_b_x",
+        "unique_b_y",
+        "rows_of_b",
+    }
 
 
 def test_without_a_name_all_tests_are_listed() -> None:

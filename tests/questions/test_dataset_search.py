@@ -157,6 +157,7 @@ def test_columns_are_added_on_request(backend: LineageGraph) -> None:
     }
 
 
+@pytest.mark.jvm
 def test_requests_do_not_grow_with_the_answer(url: str) -> None:
     requests = 0
     with open_gremlin(Endpoint(url)) as opened:
@@ -173,6 +174,7 @@ def test_requests_do_not_grow_with_the_answer(url: str) -> None:
     assert requests == 7
 
 
+@pytest.mark.jvm
 def test_the_command_shows_owners_tags_and_reasons(folder: str, url: str) -> None:
     for arguments in (("--failed",), ("--tag", "pii", "--owner", "crm@example.com"), ("--without-owner",)):
         of_folder = in_process("datasets", *arguments, "--folder", folder)
@@ -194,6 +196,7 @@ def test_the_command_shows_owners_tags_and_reasons(folder: str, url: str) -> Non
     assert "--owner and --without-owner exclude each other" in both.err
 
 
+@pytest.mark.jvm
 def test_tags_and_owners_are_completed_from_every_place(file: Path, folder: str, url: str) -> None:
     places = (Location(graph_file=file), Location(folder=Path(folder)), Location(gremlin={"endpoint": url}))
     for place in places:
@@ -212,6 +215,7 @@ def test_tags_and_owners_are_completed_from_every_place(file: Path, folder: str,
         assert read_values(place, "owners", "crm", later) == ["crm-import@example.com", "crm@example.com"]
 
 
+@pytest.mark.jvm
 def test_the_traversal_conforms_to_neptunes_grammar(url: str) -> None:
     from lineage_merge.infra.traversal_source import source
     from lineage_merge.load.gremlin.connection import open_client

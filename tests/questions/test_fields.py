@@ -181,7 +181,7 @@ def test_the_impact_of_a_field(graph: LineageGraph) -> None:
 
 def test_the_impact_of_a_dataset_lists_columns_behind_fields(graph: LineageGraph) -> None:
     found = dependents(graph, resolve_dataset_or_column(graph, "crm"), change=Change.DROP)
-    columns = {each.vertex.title: each for each in found.of_kind("column")}
+    columns = {each.vertex.title: each for each in found.select_kind("column")}
     assert {"mart#mail", "trips#city", "dump#text"} <= columns.keys()
     assert columns["trips#city"].distance == 2
     assert columns["mart#mail"].effect is Effect.BREAKS
@@ -189,13 +189,13 @@ def test_the_impact_of_a_dataset_lists_columns_behind_fields(graph: LineageGraph
 
 def test_a_dropped_field_breaks_its_readers_only(graph: LineageGraph) -> None:
     found = dependents(graph, resolve_dataset_or_column(graph, "users#whole.email"), change=Change.DROP)
-    assert {(each.vertex.title, each.distance) for each in found.of_kind("column")} == {
+    assert {(each.vertex.title, each.distance) for each in found.select_kind("column")} == {
         ("mart#mail", 1),
         ("dump#text", 1),
     }
-    assert {each.vertex.name for each in found.of_kind("dataset")} == {"mart", "dump"}
+    assert {each.vertex.name for each in found.select_kind("dataset")} == {"mart", "dump"}
     other = dependents(graph, resolve_dataset_or_column(graph, "users#whole.phone"), change=Change.DROP)
-    assert {each.vertex.title for each in other.of_kind("column")} == {"dump#text"}
+    assert {each.vertex.title for each in other.select_kind("column")} == {"dump#text"}
 
 
 def test_upstream_datasets_of_a_field(graph: LineageGraph) -> None:
@@ -282,5 +282,5 @@ def test_a_tag_reaches_what_reads_the_field_or_all_of_the_structure(tagged: Line
 
 def test_what_depends_on_a_dataset_by_a_field_of_it_only(graph: LineageGraph) -> None:
     found = dependents(graph, resolve_dataset_or_column(graph, "users"))
-    hops = {dependent.vertex.id: dependent.distance for dependent in found.of_kind("column")}
+    hops = {dependent.vertex.id: dependent.distance for dependent in found.select_kind("column")}
     assert hops == {col("dump", "text"): 1, col("mart", "mail"): 1}

@@ -21,6 +21,8 @@ from tests.lineage_made import at, col
 from tests.questions.test_round_trips import Counted
 from tests.runs_made import HOUR, MadeRuns
 
+pytestmark = pytest.mark.jvm
+
 NOW = 100 * HOUR
 DEPTH = 150
 

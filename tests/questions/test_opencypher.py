@@ -266,6 +266,7 @@ def test_what_neptune_does_not_document_is_recognized(query: str, construct: str
     assert any(each.startswith(construct) for each in undocumented(query)), list(undocumented(query))
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("number", NUMBERED)
 def test_queries_return_the_results_of_the_page(number: str, answers: dict[str, Answers]) -> None:
     found = [as_written(row) for row in answers[SAMPLE][number]]
@@ -276,6 +277,7 @@ def test_queries_return_the_results_of_the_page(number: str, answers: dict[str, 
         assert _counted(found) == _counted(FOUND[number].answer)
 
 
+@pytest.mark.jvm
 def test_the_query_of_everything_returns_edges_with_their_ends(answers: dict[str, Answers]) -> None:
     found = answers[SAMPLE][EVERYTHING]
 
@@ -286,11 +288,13 @@ def test_the_query_of_everything_returns_edges_with_their_ends(answers: dict[str
     )
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("cell", CELLS)
 def test_cells_return_the_results_of_the_notebook(cell: str, answers: dict[str, Answers]) -> None:
     assert rows(answers[SAMPLE][cell]) == expected(cell)
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("name", [each for each in OPENCYPHER if each not in {*_FILTERS, *_SHOWN}])
 def test_answers_are_those_of_gremlin_whatever_values_are_chosen(
     name: str, answers: dict[str, Answers]
@@ -301,6 +305,7 @@ def test_answers_are_those_of_gremlin_whatever_values_are_chosen(
     assert _comparable(name, answers[GREATEST][name]) == wanted
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("name", sorted(_FILTERS))
 def test_a_filter_by_a_set_finds_what_has_the_value_chosen(name: str, answers: dict[str, Answers]) -> None:
     wanted = _comparable(name, answers[GREMLIN_VARIED][name])
@@ -310,6 +315,7 @@ def test_a_filter_by_a_set_finds_what_has_the_value_chosen(name: str, answers: d
     assert any(each < wanted for each in found)
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(("name", "column"), _SHOWN.items())
 def test_of_a_set_one_value_is_shown(name: str, column: str, answers: dict[str, Answers]) -> None:
     wanted = answers[GREMLIN_VARIED][name]
@@ -326,6 +332,7 @@ def test_the_page_says_which_queries_depend_on_the_value_chosen(name: str) -> No
     assert "one value" in chapter
 
 
+@pytest.mark.jvm
 def test_a_dataset_with_two_labels_has_both(answers: dict[str, Answers]) -> None:
     (shown,) = (row for row in answers[TWO_LABELS]["11"] if row["name"] == "dev.public.users")
     assert sorted(shown["what"]) == ["table", "view"]

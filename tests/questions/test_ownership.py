@@ -241,7 +241,7 @@ def test_a_cycle_ends() -> None:
     graph = in_memory(made)
     found = dependents(graph, vertex(graph, col("a", "x")), change=Change.RENAME)
     assert {("b|x", "changes")} <= effects(found)
-    assert {(short(each.vertex.id), each.distance) for each in found.of_kind("column")} == {("b|x", 1)}
+    assert {(short(each.vertex.id), each.distance) for each in found.select_kind("column")} == {("b|x", 1)}
 
 
 def test_tests_of_a_column_and_of_its_datasets_are_affected(shop: InMemory) -> None:
@@ -287,7 +287,7 @@ def test_columns_have_the_expression_that_uses_the_changed_one(shop: InMemory) -
     found = dependents(shop, vertex(shop, f"{TABLES}main.orders|amount"), depth=1)
     uses = {
         (short(each.vertex.id), edge.properties["transformation"], edge.properties["expression"])
-        for each in found.of_kind("column")
+        for each in found.select_kind("column")
         for edge in each.uses
     }
     assert uses == {
@@ -325,6 +325,7 @@ def backends(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[LineageG
             yield [in_memory(made), of_folder, of_server]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(("identifier", "change"), CHANGED)
 def test_all_backends_give_the_same_answers(
     backends: list[LineageGraph], identifier: str, change: Change | None

@@ -131,6 +131,7 @@ def test_twelve_policies_are_violated_with_their_paths(backend: str, tmp_path: P
     assert (check.count("error"), check.count("warning"), check.failed) == (11, 1, True)
 
 
+@pytest.mark.jvm
 def test_a_server_returns_the_results_of_a_folder(violating_url: str, tmp_path: Path) -> None:
     with open_graph(Endpoint(violating_url)) as graph:
         check = all_of(graph)

@@ -118,6 +118,7 @@ def test_records_have_the_declared_columns(lineage: Lineage, question: str) -> N
         assert list(record) == list(found.columns)
 
 
+@pytest.mark.jvm
 def test_memory_folder_and_server_give_the_same_answers(lineage: Lineage, server_url: str) -> None:
     memory = Lineage.of_graph(in_memory(both()))
     with Lineage.open(server_url) as of_server:

@@ -27,6 +27,7 @@ def whole(graph: LineageGraph) -> tuple[set[str], dict[str, Vertex | Edge]]:
     }
 
 
+@pytest.mark.jvm
 def test_parquet_json_lines_server_and_embedded_graph_are_one_graph(
     pipeline_folder: str, pipeline_url: str, tmp_path: Path
 ) -> None:

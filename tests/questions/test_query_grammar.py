@@ -13,6 +13,8 @@ from lineage_merge.questions.backends import gremlin
 from tests.gremlin_text import passes_the_grammar
 from tests.lineage_made import at
 
+pytestmark = pytest.mark.jvm
+
 Ask = Callable[[GraphTraversalSource], Any]
 IDS = [at("a"), "dev|wh|it's"]
 FEEDS = ["feeds"]
@@ -39,9 +41,9 @@ FEEDS = ["feeds"]
         (lambda g: gremlin.find_tagged(g, VERTEX_LABELS, None, "daily", None), 0),
         # To c, whose columns another job feeds, and to the exposure.
         (lambda g: gremlin.feeds_without_columns(g, [at("a"), at("e"), at("in")], "daily"), 2),
-        (lambda g: gremlin.without_consumer(g, "dev", "nightly"), 1),
-        (lambda g: gremlin.without_consumer(g, None, None), 3),
-        (lambda g: gremlin.without_producer(g, "dev", "daily"), 1),
+        (lambda g: gremlin.select_without_consumer(g, "dev", "nightly"), 1),
+        (lambda g: gremlin.select_without_consumer(g, None, None), 3),
+        (lambda g: gremlin.select_without_producer(g, "dev", "daily"), 1),
         (lambda g: gremlin.select_vertices(g, ["column"], "prod", "daily").id_(), 3),
     ],
 )

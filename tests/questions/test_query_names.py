@@ -10,6 +10,7 @@ from lineage_merge.questions.names import check_scope, resolve_any, resolve_data
 from tests.lineage_made import at, col, pipeline
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("typed", "means"),
     [
@@ -46,6 +47,7 @@ def test_a_unique_name_is_found_in_any_case() -> None:
     assert raised.value.candidates == (at("dw.lab.days"), at("dw.raw.DAYS"))
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     "typed", ["a", "redshift://wh:5439|a", "redshift://wh:5439|a#id", "s3://raw/in", "s3a://raw/in/"]
 )
@@ -58,6 +60,7 @@ def test_a_name_in_two_environments_is_ambiguous(graph: LineageGraph, typed: str
     assert found.label == ("column" if "#" in typed else "file" if "raw" in typed else "table")
 
 
+@pytest.mark.jvm
 def test_names_are_resolved_within_environment_and_dag(graph: LineageGraph) -> None:
     for typed in ("q", "prod|redshift://wh:5439|q"):
         with pytest.raises(NotFound):
@@ -66,6 +69,7 @@ def test_names_are_resolved_within_environment_and_dag(graph: LineageGraph) -> N
         resolve_dataset_or_column(graph, "z", dag="daily")
 
 
+@pytest.mark.jvm
 def test_similar_names_and_known_columns_are_suggested(graph: LineageGraph) -> None:
     with pytest.raises(NotFound) as raised:
         resolve_dataset_or_column(graph, "repor")
@@ -90,6 +94,7 @@ def test_a_table_is_found_by_schema_and_name_in_any_database() -> None:
         resolve_dataset_or_column(graph, "art.daily")
 
 
+@pytest.mark.jvm
 def test_jobs_are_resolved_by_name_or_id(graph: LineageGraph) -> None:
     assert resolve_any(graph, "side").id == "dev|daily|spark|side"
     assert resolve_any(graph, "dev|daily|spark|side").label == "job"

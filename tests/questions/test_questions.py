@@ -39,12 +39,14 @@ def shorts(vertices: Iterable[Vertex]) -> set[str]:
     return {short(each.id) for each in vertices}
 
 
+@pytest.mark.jvm
 def test_upstream_passes_diamonds_and_all_dags(graph: LineageGraph) -> None:
     found = lineage(graph, vertex(graph, at("z")), "up")
     assert flows(found) == {"in>a", "a>b", "a>c", "b>d", "c>d", "d>e", "e>x", "x>y", "y>x", "y>z"}
     assert shorts(found.vertices.values()) == {"in", "a", "b", "c", "d", "e", "x", "y", "z"}
 
 
+@pytest.mark.jvm
 def test_downstream_has_only_edges_within_the_depth(graph: LineageGraph) -> None:
     start = vertex(graph, at("e"))
     assert flows(lineage(graph, start, "down", depth=1)) == {"e>report!", "e>x"}
@@ -53,21 +55,25 @@ def test_downstream_has_only_edges_within_the_depth(graph: LineageGraph) -> None
     assert flows(lineage(graph, start, "down", depth=3)) == {"e>report!", "e>x", "x>y", "y>x", "y>z"}
 
 
+@pytest.mark.jvm
 def test_depth_is_the_shortest_distance(graph: LineageGraph) -> None:
     found = lineage(graph, vertex(graph, at("d")), "down", depth=4)
     assert flows(found) == {"d>e", "e>report!", "e>x", "x>y", "y>x", "y>z"}
 
 
+@pytest.mark.jvm
 def test_lineage_of_a_dag_follows_only_its_edges(graph: LineageGraph) -> None:
     assert flows(lineage(graph, vertex(graph, at("z")), "up", dag="nightly")) == {"e>x", "x>y", "y>x", "y>z"}
     assert flows(lineage(graph, vertex(graph, at("d")), "down", dag="daily")) == {"d>e", "e>report!"}
 
 
+@pytest.mark.jvm
 def test_cycles_end_in_both_directions(graph: LineageGraph) -> None:
     assert flows(lineage(graph, vertex(graph, at("x")), "down")) == {"x>y", "y>x", "y>z"}
     assert flows(lineage(graph, vertex(graph, at("log")), "up")) == {"log>log"}
 
 
+@pytest.mark.jvm
 def test_edges_have_their_properties(graph: LineageGraph) -> None:
     (edge,) = lineage(graph, vertex(graph, at("b")), "up", depth=1).edges
     assert (edge.from_id, edge.to_id, edge.label, edge.job) == (at("a"), at("b"), "feeds", "load")
@@ -81,6 +87,7 @@ def test_edges_have_their_properties(graph: LineageGraph) -> None:
     assert vertex(graph, at("e")).dags == ("daily", "nightly")
 
 
+@pytest.mark.jvm
 def test_column_lineage_has_transformations(graph: LineageGraph) -> None:
     found = lineage(graph, vertex(graph, col("e", "total")), "up")
     assert flows(found, "feeds_column") == {
@@ -104,6 +111,7 @@ def test_column_lineage_has_transformations(graph: LineageGraph) -> None:
     }
 
 
+@pytest.mark.jvm
 def test_influences_are_optional_and_not_followed(graph: LineageGraph) -> None:
     up = lineage(graph, vertex(graph, col("e", "total")), "up", depth=1, influences=True)
     assert flows(up, "feeds_column") == {"d.key>e.total"}
@@ -114,6 +122,7 @@ def test_influences_are_optional_and_not_followed(graph: LineageGraph) -> None:
     assert (flows(of_datasets), flows(of_datasets, "influences")) == ({"a>c"}, {"a.day>c"})
 
 
+@pytest.mark.jvm
 def test_columns_of_datasets_include_their_lineage(graph: LineageGraph) -> None:
     found = lineage(graph, vertex(graph, at("b")), "up", depth=1, columns=True)
     assert flows(found) == {"a>b"}
@@ -121,6 +130,7 @@ def test_columns_of_datasets_include_their_lineage(graph: LineageGraph) -> None:
     assert flows(found, "feeds_column") == {"a.id>b.key"}
 
 
+@pytest.mark.jvm
 def test_a_path_consists_of_all_paths_between_its_ends(graph: LineageGraph) -> None:
     found = all_paths(graph, vertex(graph, at("a")), vertex(graph, at("e")))
     assert flows(found) == {"a>b", "a>c", "b>d", "c>d", "d>e"}
@@ -129,11 +139,13 @@ def test_a_path_consists_of_all_paths_between_its_ends(graph: LineageGraph) -> N
     assert flows(all_paths(graph, vertex(graph, at("a")), vertex(graph, at("e")), depth=3)) == flows(found)
 
 
+@pytest.mark.jvm
 def test_without_a_path_only_the_ends_are_returned(graph: LineageGraph) -> None:
     found = all_paths(graph, vertex(graph, at("e")), vertex(graph, at("a")))
     assert (set(found.vertices), found.edges) == ({at("a"), at("e")}, ())
 
 
+@pytest.mark.jvm
 def test_a_path_between_columns_follows_columns(graph: LineageGraph) -> None:
     found = all_paths(graph, vertex(graph, col("a", "id")), vertex(graph, col("x", "n")), influences=True)
     assert flows(found, "feeds_column") == {
@@ -147,6 +159,7 @@ def test_a_path_between_columns_follows_columns(graph: LineageGraph) -> None:
     assert flows(found, "influences") == set()  # neither a.day nor d.flag is on the path
 
 
+@pytest.mark.jvm
 def test_the_impact_of_a_dataset(graph: LineageGraph) -> None:
     found = impact(graph, vertex(graph, at("d")))
     assert shorts(found.datasets) == {"e", "x", "y", "z"}
@@ -168,6 +181,7 @@ def test_the_impact_of_a_dataset(graph: LineageGraph) -> None:
     }
 
 
+@pytest.mark.jvm
 def test_the_impact_of_a_column_includes_influenced_datasets(graph: LineageGraph) -> None:
     value = impact(graph, vertex(graph, col("d", "key")))
     assert shorts(value.datasets) == {"e", "x"}
@@ -179,6 +193,7 @@ def test_the_impact_of_a_column_includes_influenced_datasets(graph: LineageGraph
     assert {each.name for each in indirect_impact.jobs} == {"load"}
 
 
+@pytest.mark.jvm
 def test_the_impact_of_a_job_includes_its_outputs(graph: LineageGraph) -> None:
     found = impact(graph, vertex(graph, "dev|daily|spark|side"))
     assert shorts(found.datasets) == {"c", "d", "e", "x", "y", "z"}
@@ -190,6 +205,7 @@ def test_the_impact_of_a_job_includes_its_outputs(graph: LineageGraph) -> None:
     }
 
 
+@pytest.mark.jvm
 def test_lists_of_datasets_and_jobs(graph: LineageGraph) -> None:
     lineage = Lineage.of_graph(graph)
     of_dev = Lineage.of_graph(graph, environment="dev")
@@ -204,6 +220,7 @@ def test_lists_of_datasets_and_jobs(graph: LineageGraph) -> None:
     assert [job.name for job in of_dev.jobs("n").jobs] == ["night"]
 
 
+@pytest.mark.jvm
 def test_datasets_without_consumer(graph: LineageGraph) -> None:
     def ids(environment: str | None = None, dag: str | None = None) -> set[str]:
         return set(Lineage.of_graph(graph, environment=environment, dag=dag).no_consumer().graph.vertices)
@@ -214,12 +231,14 @@ def test_datasets_without_consumer(graph: LineageGraph) -> None:
     assert ids("dev", "daily") == {at("log")}
 
 
+@pytest.mark.jvm
 def test_datasets_without_producer(graph: LineageGraph) -> None:
     all_dags, nightly = Lineage.of_graph(graph), Lineage.of_graph(graph, environment="dev", dag="nightly")
     assert set(all_dags.no_producer().graph.vertices) == {at("s3://raw|in"), at("s3://raw|in", "prod")}
     assert set(nightly.no_producer().graph.vertices) == set()
 
 
+@pytest.mark.jvm
 def test_cycles_are_groups_with_their_edges(graph: LineageGraph) -> None:
     found = cycles(graph)
     assert found.groups == ((at("x"), at("y")), (at("log"),))
@@ -241,6 +260,7 @@ def test_strongly_connected_components_of_any_depth() -> None:
     )
 
 
+@pytest.mark.jvm
 def test_two_environments_differ_in_datasets_feeds_and_columns(graph: LineageGraph) -> None:
     found = compare(graph, "dev", "prod")
     assert found.only_right == Only(
@@ -260,6 +280,7 @@ def without_environment(name: str) -> str:
     return at(name).removeprefix("dev|")
 
 
+@pytest.mark.jvm
 def test_backward_feeds_violate_the_layers(graph: LineageGraph) -> None:
     layers = parse_layers(["raw=s3://raw/*", "core=[abcd]", "early=x", "mart=e", "late=[yz]"])
     found = check_layers(graph, layers, "dev")
@@ -270,6 +291,7 @@ def test_backward_feeds_violate_the_layers(graph: LineageGraph) -> None:
     assert found.datasets == {"raw": 1, "core": 4, "early": 1, "mart": 1, "late": 2, "": 2}
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(("adjacent", "expected"), [(False, set()), (True, {"b>d"})])
 def test_skipped_layers_are_violations_on_request(
     graph: LineageGraph, adjacent: bool, expected: set[str]
@@ -280,6 +302,7 @@ def test_skipped_layers_are_violations_on_request(
     assert all(each.skipped for each in found.breaches)
 
 
+@pytest.mark.jvm
 def test_everything_yields_the_entire_graph(graph: LineageGraph) -> None:
     everything = list(graph.everything("prod"))
     vertices = {each.id for each in everything if isinstance(each, Vertex)}

@@ -27,6 +27,7 @@ def test_the_queries_of_the_page_are_numbered() -> None:
     assert [str(number) for number in range(1, 26)] == NUMBERED
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("number", NUMBERED)
 def test_queries_return_the_results_of_the_page(number: str, tickit: Client) -> None:
     question = FOUND[number]
@@ -37,6 +38,7 @@ def test_queries_return_the_results_of_the_page(number: str, tickit: Client) -> 
     assert [as_written(row) for row in found] == question.answer
 
 
+@pytest.mark.jvm
 def test_the_query_of_everything_returns_edges_with_their_ends(tickit: Client) -> None:
     question = FOUND[EVERYTHING]
 
@@ -214,6 +216,7 @@ READ: dict[str, Callable[[dict[str, Any]], Answer]] = {
 }
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("number", NUMBERED)
 def test_a_command_says_the_same(number: str, tickit_url: str) -> None:
     question = FOUND[number]
@@ -238,6 +241,7 @@ def _project(row: dict[str, str], columns: set[str]) -> tuple[str, ...]:
     return tuple(row[column] for column in sorted(columns))
 
 
+@pytest.mark.jvm
 def test_the_command_of_everything_writes_a_page(
     tickit_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,6 +22,8 @@ from lineage_merge.questions.traversal.lineage import lineage
 from lineage_merge.questions.traversal.tag_propagation import propagate
 from tests.lineage_made import MadeLineage, at, col
 
+pytestmark = pytest.mark.jvm
+
 DEPTH = 200
 
 

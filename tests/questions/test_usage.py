@@ -317,6 +317,7 @@ def test_the_command_prints_the_answer(tmp_path: Path) -> None:
     assert "Nothing depends on it, but it was read 40 times" in dropped.out
 
 
+@pytest.mark.jvm
 def test_the_query_of_the_documentation_finds_what_the_command_finds(
     gremlin_url: str, gremlin: GraphTraversalSource
 ) -> None:

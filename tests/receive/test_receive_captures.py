@@ -15,6 +15,8 @@ from lineage_merge.sources.spline.reader import read_spline
 from tests.receiver import as_sent, exchange, receiver
 from tests.record_reading import comparable, flows_of, problems_of, rows_of
 
+pytestmark = pytest.mark.jvm
+
 PLANS = ("c97b741d-f21f-5ffe-a6a4-19e7dc7da773", "dc49f8fd-985d-5c9a-a521-695b3049e46a")
 
 

@@ -24,6 +24,8 @@ from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.receiver import Receiver, receiver
 from tests.record_reading import flows_of, problems_of, rows_of
 
+pytestmark = pytest.mark.jvm
+
 TOKEN = "a-key-for-tests"
 LISTENER = "1.53.0"
 _JAR = Bundle(

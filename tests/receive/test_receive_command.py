@@ -35,6 +35,7 @@ def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use" in found.err
 
 
+@pytest.mark.jvm
 def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
@@ -60,6 +61,7 @@ def test_an_upload_goes_to_s3_only(tmp_path: Path) -> None:
     assert "--upload: must be s3://BUCKET/PREFIX" in found.err
 
 
+@pytest.mark.jvm
 def test_the_summary_is_available_as_json(tmp_path: Path) -> None:
     with receiver(tmp_path / "received", "--json", "--host", "0.0.0.0", "--no-token") as running:
         running.url = running.url.replace("0.0.0.0", "127.0.0.1")

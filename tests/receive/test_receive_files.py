@@ -47,6 +47,7 @@ def stream(url: str, sender: int, taken: set[str], stop: threading.Event) -> Non
                 return
 
 
+@pytest.mark.jvm
 def test_what_was_acknowledged_outlives_a_kill_in_a_stream_of_posts(tmp_path: Path) -> None:
     out = tmp_path / "received"
     taken: set[str] = set()
@@ -76,6 +77,7 @@ def test_what_was_acknowledged_outlives_a_kill_in_a_stream_of_posts(tmp_path: Pa
     assert unfinished(out) == []
 
 
+@pytest.mark.jvm
 def test_half_a_line_is_cut_off_at_the_next_start(tmp_path: Path) -> None:
     out = tmp_path / "received"
     with receiver(out) as running:
@@ -102,6 +104,7 @@ def small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, 64 << 10))
 
 
+@pytest.mark.jvm
 def test_what_does_not_fit_on_the_disk_is_neither_acknowledged_nor_stored(tmp_path: Path) -> None:
     out = tmp_path / "received"
     with receiver(out, prepare=small_files) as running:
@@ -116,6 +119,7 @@ def test_what_does_not_fit_on_the_disk_is_neither_acknowledged_nor_stored(tmp_pa
     assert "could not store 1" in summary
 
 
+@pytest.mark.jvm
 def test_nothing_is_accepted_when_the_disk_is_almost_full(tmp_path: Path) -> None:
     with receiver(tmp_path / "received", "--keep-free", str(1 << 40)) as running:
         assert running.post(PLANS, plan(1)).status_code == 507
@@ -126,6 +130,7 @@ def test_nothing_is_accepted_when_the_disk_is_almost_full(tmp_path: Path) -> Non
     assert lines(tmp_path / "received") == []
 
 
+@pytest.mark.jvm
 def test_a_deleted_folder_is_no_acknowledgement(tmp_path: Path) -> None:
     out = tmp_path / "received"
     with receiver(out) as running:
@@ -153,6 +158,7 @@ def make_again_empty(out: Path) -> None:
     out.mkdir()
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("remove_folder", [remove, rename, make_again_empty])
 def test_without_its_folder_a_receiver_acknowledges_nothing_and_answers_503(
     tmp_path: Path, remove_folder: Callable[[Path], None]
@@ -190,6 +196,7 @@ def test_a_write_to_a_file_that_lost_its_name_is_no_acknowledgement(tmp_path: Pa
     assert [file.read_bytes() for file in locate_finished(tmp_path, "spline").iterdir()] == [b"[]\n"]
 
 
+@pytest.mark.jvm
 def test_what_is_no_file_among_unfinished_ones_is_named_and_left_alone(tmp_path: Path) -> None:
     out, foreign = tmp_path / "received", tmp_path / "foreign.jsonl"
     foreign.write_bytes(b"first\nwithout a line feed")
@@ -229,6 +236,7 @@ def test_what_is_no_file_among_unfinished_ones_is_named_and_left_alone(tmp_path:
     assert sorted(body["id"] for _, body in lines(out)) == sorted(["a", plan(1)["id"]])
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("link", [".unfinished", ".unfinished/openlineage"])
 def test_unfinished_files_are_not_written_through_a_link(tmp_path: Path, link: str) -> None:
     out, elsewhere = tmp_path / "received", tmp_path / "elsewhere"
@@ -244,6 +252,7 @@ def test_unfinished_files_are_not_written_through_a_link(tmp_path: Path, link: s
     assert list(elsewhere.rglob("*.jsonl")) == []
 
 
+@pytest.mark.jvm
 def test_files_are_finished_by_size_and_never_changed_again(tmp_path: Path) -> None:
     out = tmp_path / "received"
     with receiver(out, "--file-megabytes", "1") as running:
@@ -257,6 +266,7 @@ def test_files_are_finished_by_size_and_never_changed_again(tmp_path: Path) -> N
     assert [body["id"] for _, body in lines(out)] == [plan(number)["id"] for number in range(8)]
 
 
+@pytest.mark.jvm
 def test_files_are_finished_by_age_and_on_request(tmp_path: Path) -> None:
     out = tmp_path / "received"
     with receiver(out, "--file-seconds", "1") as running:
@@ -277,6 +287,7 @@ def test_files_are_finished_by_age_and_on_request(tmp_path: Path) -> None:
     assert len(list((out / "spline").iterdir())) == 2
 
 
+@pytest.mark.jvm
 def test_two_receivers_on_one_folder_use_separate_files(tmp_path: Path) -> None:
     out = tmp_path / "received"
     with receiver(out) as one:
@@ -297,6 +308,7 @@ def test_two_receivers_on_one_folder_use_separate_files(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stopped_receiver_finishes_requests_and_files(tmp_path: Path, number: signal.Signals) -> None:
     out = tmp_path / "received"
@@ -347,6 +359,7 @@ def test_a_receiver_can_be_stopped_as_soon_as_it_says_that_it_listens(tmp_path: 
     assert done.stdout.startswith("received 0 plans")
 
 
+@pytest.mark.jvm
 def test_finished_files_are_moved_to_s3(tmp_path: Path, s3: S3) -> None:
     out = tmp_path / "received"
     with receiver(out, "--upload", "s3://lineage/received", "--file-seconds", "1") as running:

@@ -38,6 +38,7 @@ def refused(answer: requests.Response) -> tuple[int, str]:
     return answer.status_code, answer.text
 
 
+@pytest.mark.jvm
 def test_documents_are_stored_as_they_were_sent(tmp_path: Path) -> None:
     big = '{"id":"a",\r\n "operations":{}, "n":1.10, "m":12345678901234567890, "n":"z\\u0000\\n\u2028é"}'
     with receiver(tmp_path / "received") as running:
@@ -67,6 +68,7 @@ def test_documents_are_stored_as_they_were_sent(tmp_path: Path) -> None:
     assert summary.startswith("received 6 plans, 2 events, 3 OpenLineage events: ")
 
 
+@pytest.mark.jvm
 def test_a_plan_without_an_id_is_given_one(running: Receiver) -> None:
     answer = running.post(PLANS, {"operations": {}, "name": "has no id"})
 
@@ -77,11 +79,13 @@ def test_a_plan_without_an_id_is_given_one(running: Receiver) -> None:
     assert found == [{"operations": {}, "name": "has no id", "id": answer.json()}]
 
 
+@pytest.mark.jvm
 def test_an_empty_array_of_events_is_nothing(running: Receiver) -> None:
     assert running.post(EVENTS, []).json() == []
     assert running.post(f"{LINEAGE}/batch", [], JSON).status_code == 200
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("path", "body", "why"),
     [
@@ -113,6 +117,7 @@ def test_an_invalid_document_is_rejected_with_the_reason(
     assert "\n" not in answer.text
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("path", "media"),
     [
@@ -132,12 +137,14 @@ def test_other_media_types_are_rejected(running: Receiver, path: str, media: str
     assert text.startswith("Content-Type: application/json")
 
 
+@pytest.mark.jvm
 def test_other_paths_and_methods_are_not_found(running: Receiver) -> None:
     assert running.post("/producer/execution-plan", plan(1)).status_code == 404
     assert running.session.get(running.url + PLANS, timeout=10).status_code == 405
     assert running.post("/producer/status", {}).status_code == 405
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("body", "why"),
     [
@@ -155,6 +162,7 @@ def test_a_damaged_gzip_stream_is_rejected(running: Receiver, body: bytes, why: 
     assert why in text
 
 
+@pytest.mark.jvm
 def test_a_gzip_stream_may_have_several_members(running: Receiver) -> None:
     text = json.dumps(plan(2)).encode()
 
@@ -163,6 +171,7 @@ def test_a_gzip_stream_may_have_several_members(running: Receiver) -> None:
     assert refused(answer) == (201, json.dumps(plan(2)["id"]))
 
 
+@pytest.mark.jvm
 def test_other_encodings_are_rejected(running: Receiver) -> None:
     answer = running.post(PLANS, plan(1), Content_Encoding="br")
 
@@ -173,6 +182,7 @@ def chunked(size: int) -> Iterator[bytes]:
     yield from [b" " * (64 << 10)] * (size // (64 << 10))
 
 
+@pytest.mark.jvm
 def test_too_large_bodies_are_rejected_compressed_or_not(running: Receiver) -> None:
     fits = json.dumps(plan(3, text="x" * (MEGABYTE - 200))).encode()
     assert MEGABYTE - 300 < len(fits) <= MEGABYTE
@@ -195,6 +205,7 @@ def resident(running: Receiver) -> int:
     return int(status.partition("VmHWM:")[2].split()[0]) >> 10
 
 
+@pytest.mark.jvm
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc")
 def test_a_gzip_bomb_is_rejected_without_being_decompressed(running: Receiver) -> None:
     packer = zlib.compressobj(9, wbits=31)
@@ -209,6 +220,7 @@ def test_a_gzip_bomb_is_rejected_without_being_decompressed(running: Receiver) -
     assert running.post(PLANS, plan(4)).status_code == 201
 
 
+@pytest.mark.jvm
 def test_gzip_members_are_limited(running: Receiver) -> None:
     empty = gzip.compress(b"", mtime=0)
     text = json.dumps(plan(7)).encode()
@@ -220,6 +232,7 @@ def test_gzip_members_are_limited(running: Receiver) -> None:
     assert (status, why) == (400, "body has more than 100 gzip members")
 
 
+@pytest.mark.jvm
 def test_the_ratio_of_a_gzip_stream_is_limited(tmp_path: Path) -> None:
     fields = {
         f"column_{n}": [{"namespace": "s3://bucket", "name": "sales", "field": f"column_{n}"}] * 400
@@ -240,6 +253,7 @@ def test_the_ratio_of_a_gzip_stream_is_limited(tmp_path: Path) -> None:
     assert [body["id"] for _, body in lines(tmp_path / "received")] == [plan(8)["id"]]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -273,6 +287,7 @@ def begun(running: Receiver, body: bytes, length: int) -> socket.socket:
     return connection
 
 
+@pytest.mark.jvm
 def test_the_memory_of_bodies_is_limited(running: Receiver) -> None:
     body = json.dumps(plan(5, text="x" * 1_000_000)).encode()
     senders = [begun(running, body[:-9], len(body)) for _ in range(5)]
@@ -287,6 +302,7 @@ def test_the_memory_of_bodies_is_limited(running: Receiver) -> None:
         each.close()
 
 
+@pytest.mark.jvm
 def test_a_disconnected_sender_leaves_nothing(tmp_path: Path) -> None:
     body = json.dumps(plan(6)).encode()
     with receiver(tmp_path / "received") as running:
@@ -308,6 +324,7 @@ def unfinished_heads(running: Receiver, number: int) -> list[socket.socket]:
     return found
 
 
+@pytest.mark.jvm
 def test_connections_without_a_whole_head_keep_no_request_out(tmp_path: Path) -> None:
     with receiver(tmp_path / "received") as running:
         idle = unfinished_heads(running, 300)
@@ -322,6 +339,7 @@ def test_connections_without_a_whole_head_keep_no_request_out(tmp_path: Path) ->
     assert [answer.status_code for answer in answers] == [201] * 20
 
 
+@pytest.mark.jvm
 def test_of_connections_without_a_whole_head_the_oldest_are_closed(tmp_path: Path) -> None:
     with receiver(tmp_path / "received", "--max-connections", "3") as running:
         idle = unfinished_heads(running, 9)
@@ -387,6 +405,7 @@ def test_a_connection_over_which_no_whole_head_comes_is_closed(tmp_path: Path) -
             process.kill()
 
 
+@pytest.mark.jvm
 def test_concurrent_requests_are_limited(tmp_path: Path) -> None:
     body = json.dumps(plan(1)).encode()
     with receiver(tmp_path / "received", "--max-connections", "3") as running:
@@ -411,12 +430,14 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receiver]:
         yield found
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("token", ["Bearer geheim-alt", "bearer  geheim-neu"])
 def test_a_known_token_is_accepted(guarded: Receiver, token: str) -> None:
     assert guarded.post(PLANS, plan(1), Authorization=token).status_code == 201
     assert guarded.post(LINEAGE, run_event(1), JSON, Authorization=token).status_code == 201
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize(
     "token", ["", "Bearer", "Bearer geheim", "Basic geheim-alt", "geheim-alt", "Bearer é"]
 )
@@ -428,6 +449,7 @@ def test_a_missing_or_unknown_token_is_rejected(guarded: Receiver, token: str) -
         assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
+@pytest.mark.jvm
 def test_the_health_needs_no_token_and_shows_none(guarded: Receiver) -> None:
     guarded.post(PLANS, plan(1), Authorization="Bearer geheim-falsch")
 
@@ -436,6 +458,7 @@ def test_the_health_needs_no_token_and_shows_none(guarded: Receiver) -> None:
     assert "geheim" not in guarded.log
 
 
+@pytest.mark.jvm
 def test_many_senders_at_once_lose_nothing(tmp_path: Path) -> None:
     def send(sender: int) -> list[int]:
         with requests.Session() as session:

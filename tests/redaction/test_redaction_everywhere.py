@@ -128,12 +128,14 @@ def _lines(file: Path) -> list[str]:
     return (gzip.decompress(raw) if file.suffix == ".gz" else raw).decode().splitlines()
 
 
+@pytest.mark.jvm
 def test_no_secret_reaches_nodes_edges_and_report(world: World) -> None:
     assert _lines_with_a_secret(world.folder) == []
     assert _lines_with_a_secret(Path(world.folder).parent / "of_agent") == []
     assert leaks(report_text(world.report)) is False
 
 
+@pytest.mark.jvm
 def test_what_holds_secrets_still_gives_lineage(world: World) -> None:
     assert world.report.edges["feeds"] > len(some_forms())
     assert world.report.edges["feeds_column"] > len(some_forms())
@@ -148,11 +150,13 @@ def _rows(world: World, kind: str) -> list[dict[str, Any]]:
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
+@pytest.mark.jvm
 def test_no_secret_reaches_the_log(world: World) -> None:
     assert world.log
     assert [line for line in world.log.splitlines() if leaks(line)] == []
 
 
+@pytest.mark.jvm
 def test_no_secret_reaches_the_page(world: World, tmp_path: Path) -> None:
     done = in_process("html", "--folder", world.folder, "--out", tmp_path / "page.html")
 
@@ -160,6 +164,7 @@ def test_no_secret_reaches_the_page(world: World, tmp_path: Path) -> None:
     assert leaks((tmp_path / "page.html").read_text()) is False
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("exporter", sorted(EXPORTERS))
 def test_no_secret_reaches_an_export(world: World, exporter: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
@@ -169,6 +174,7 @@ def test_no_secret_reaches_an_export(world: World, exporter: str, tmp_path: Path
     assert _lines_with_a_secret(tmp_path) == []
 
 
+@pytest.mark.jvm
 def test_no_secret_reaches_what_a_check_prints(world: World) -> None:
     done = in_process("doctor", "--config", world.settings)
 
@@ -176,6 +182,7 @@ def test_no_secret_reaches_what_a_check_prints(world: World) -> None:
     assert [line for line in (done.out + done.err).splitlines() if leaks(line)] == []
 
 
+@pytest.mark.jvm
 def test_no_secret_reaches_a_capture(spark: SparkSession, tmp_path: Path) -> None:
     """Literals of columns, names of columns and of the job, the keys of an encryption function."""
     spark.sql("select 'x' as a").write.parquet(f"{tmp_path}/in")

@@ -153,7 +153,7 @@ def test_a_drop_that_its_readers_are_adapted_to_breaks_nothing() -> None:
     result = review_dbt(file_of(document("base")), file_of(head), scope())
     assert select in head["nodes"]["model.shop.int_shipments"]["compiled_code"]
     assert broken(result) == set()
-    assert not result.at_least(Severity.BREAKING)
+    assert not result.select_at_least(Severity.BREAKING)
 
 
 def test_a_new_path_of_personal_data_violates_a_policy() -> None:
@@ -162,8 +162,8 @@ def test_a_new_path_of_personal_data_violates_a_policy() -> None:
     assert [(each.title, each.unique_id) for each in found] == [
         ("shop.main.rpt_customers#email", "no-pii-in-reports")
     ]
-    assert result.at_least(Severity.POLICY)
-    assert not result.at_least(Severity.BREAKING)
+    assert result.select_at_least(Severity.POLICY)
+    assert not result.select_at_least(Severity.BREAKING)
 
 
 def test_a_violation_that_exists_already_is_not_a_finding() -> None:

@@ -185,13 +185,13 @@ def project(prefix: str, number: int) -> _Json:
 
 def test_each_query_is_parsed_a_fixed_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    original = DbtQueries.of
+    original = DbtQueries.find
 
     def counted(self: DbtQueries, at: int, node: Any) -> clauses.ComparableQuery:
         asked.append(node.unique_id)
         return original(self, at, node)
 
-    monkeypatch.setattr(DbtQueries, "of", counted)
+    monkeypatch.setattr(DbtQueries, "find", counted)
     result = whole(project("", 12), project("new_", 12))
     renames = {(each.finding.before, each.finding.after) for each in result.findings}
     assert renames == {(f"shop.main.m{at}", f"shop.main.new_m{at}") for at in range(12)}

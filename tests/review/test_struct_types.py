@@ -31,10 +31,10 @@ def test_differences(before: str, after: str, differences: list[tuple[str, str, 
 
 def test_a_dropped_field_is_a_finding_of_its_own() -> None:
     subject = Subject("db.t", "dev|wh|db.t", "dev|wh|db.t")
-    found = subject.retyped("address", "struct<city:string,zip:int>", "struct<zip:string>")
+    found = subject.report_retyped("address", "struct<city:string,zip:int>", "struct<zip:string>")
     assert [(each.kind, each.column, each.change) for each in found] == [
         ("column dropped", "address.city", Change.DROP),
         ("type changed", "address.zip", Change.RETYPE),
     ]
-    (whole,) = subject.retyped("address", "struct<city:string>", "string")
+    (whole,) = subject.report_retyped("address", "struct<city:string>", "string")
     assert (whole.kind, whole.column) == ("type changed", "address")

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from lineage_merge.infra import telemetry
-from lineage_merge.infra.telemetry import ActiveRun, emf_line, in_step, running, step
+from lineage_merge.infra.telemetry import ActiveRun, bind_step, emf_line, running, step
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from tests.command_line import Outcome, in_process, python_imports
@@ -118,6 +118,7 @@ def settings(data: Path, tmp_path: Path) -> Path:
 FLAGS = ("--log-format", "json", "--metrics-format", "emf", "--metrics-namespace", "Lineage")
 
 
+@pytest.mark.jvm
 @pytest.mark.usefixtures("spark")
 def test_logs_metrics_and_spans_of_a_run_have_one_id(
     settings: Path, gremlin: GraphTraversalSource, gremlin_url: str, exporter: InMemorySpanExporter
@@ -240,7 +241,7 @@ def test_a_line_from_another_thread_belongs_to_its_step() -> None:
     parsed = CONFIGURATION.parse({"dag_name": "daily", "environment": "dev"}, needs_source=False)
     stream = StringIO()
     with telemetry.as_json(stream=stream), running(parsed) as run, step("load"):
-        say = in_step(logging.getLogger("lineage_merge").info)
+        say = bind_step(logging.getLogger("lineage_merge").info)
         thread = Thread(target=say, args=("writing nodes",))
         thread.start()
         thread.join()

@@ -115,7 +115,7 @@ class FileState:
     def _note_unknown(self, table: exp.Table) -> None:
         names = [part.name for part in table.parts]
         path = path_of_table(table)
-        if path and not any(map(self.variables.in_name, names)):
+        if path and not any(map(self.variables.occur_in, names)):
             problem = f"{path} is a path without a file system, so it names no dataset: write s3:// or file:"
         else:
             problem = f"{'.'.join(names)} has a variable in its name: set its value with --var"

@@ -52,7 +52,7 @@ class Definitions:
         if query is not None:
             relation, reads = self._state.read_query(query)
             names = [part.name for part in listed if isinstance(part, exp.Identifier | exp.ColumnDef)]
-            relation = relation.renamed(names) if names else relation
+            relation = relation.rename_columns(names) if names else relation
             if is_temporary:
                 self._add_temporary(table, relation, reads)
             else:
@@ -63,7 +63,7 @@ class Definitions:
         shape = Shape(columns, complete=bool(columns), declared=bool(columns))
         if like is not None:
             model = like.this if isinstance(like.this, exp.Table) else exp.to_table(like.this.name)
-            shape = self._state.find_shape(model).added(columns)
+            shape = self._state.find_shape(model).with_columns(columns)
         if is_temporary:
             self._add_empty_temporary(table, shape, location)
         elif (key := self._state.find_target(table).key) is not None:
@@ -130,7 +130,9 @@ class Definitions:
         self._state.note_columns(problem)
         write = Write(key, self._state.line, "append", None, reads, columns, relation.rows)
         self._state.add_write(write)
-        self._add_temporary(view, Relation.of(self._state.find_table(key)), Reads({key: Read(rows=True)}))
+        self._add_temporary(
+            view, Relation.from_table(self._state.find_table(key)), Reads({key: Read(rows=True)})
+        )
 
     def _is_temporary(self, table: exp.Table) -> bool:
         return table.name.startswith("#") or self._state.find_key(table) in self._state.dropped_later

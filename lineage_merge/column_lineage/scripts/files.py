@@ -21,7 +21,7 @@ class Files:
     def write_path(self, query: exp.Expr, path: str, mode: Mode) -> None:
         """Read a statement that writes the rows of a query to a path."""
         relation, reads = self._state.read_query(query)
-        if (key := self._state.find_path(self._state.variables.restored(path))) is not None:
+        if (key := self._state.find_path(self._state.variables.restore_templates(path))) is not None:
             columns, problem = match_by_name(relation, ())
             self._state.note_columns(problem)
             write = Write(key, self._state.line, mode, "file", reads, columns, relation.rows)

@@ -106,7 +106,7 @@ def _shapes(
         for key, names in file.learned.items():
             shape = shapes.get(key, NOTHING)
             if not shape.complete:
-                shapes[key] = shape.added(ShapeColumn(name) for name in names)
+                shapes[key] = shape.with_columns(ShapeColumn(name) for name in names)
     return shapes
 
 

@@ -25,13 +25,13 @@ def follow_renames(lineage: FileLineage) -> None:
             seen.add(key)
         return key
 
-    def renamed(column: SqlColumn) -> SqlColumn:
+    def rename_source(column: SqlColumn) -> SqlColumn:
         return column._replace(source=last(column.source))
 
     for write in lineage.writes:
         write.target = last(write.target)
         write.reads = _rename_reads(write.reads, last)
-        write.rename(renamed)
+        write.rename(rename_source)
     lineage.created = [
         Created(last(item.key), item.line, item.label, item.shape, item.location) for item in lineage.created
     ]

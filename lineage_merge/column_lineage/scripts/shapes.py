@@ -54,20 +54,20 @@ class Shape:
         columns = {fold(name): names[fold(name)] for name in self.names}
         return KnownTable(key, columns, complete=self.complete, built=self.complete)
 
-    def added(self, columns: Iterable[ShapeColumn]) -> "Shape":
+    def with_columns(self, columns: Iterable[ShapeColumn]) -> "Shape":
         """Return the shape with columns appended."""
         known = {fold(name) for name in self.names}
         return replace(
             self, columns=(*self.columns, *(column for column in columns if fold(column.name) not in known))
         )
 
-    def without(self, name: str) -> "Shape":
+    def drop_column(self, name: str) -> "Shape":
         """Return the shape without a column."""
         return replace(
             self, columns=tuple(column for column in self.columns if fold(column.name) != fold(name))
         )
 
-    def renamed(self, old: str, new: str) -> "Shape":
+    def rename_column(self, old: str, new: str) -> "Shape":
         """Return the shape with a column renamed."""
         columns = (
             replace(column, name=new) if fold(column.name) == fold(old) else column for column in self.columns
@@ -137,19 +137,19 @@ def _keeps_order(create: exp.Create) -> bool:
 def alter_shape(shape: Shape, action: exp.Expr, dialect: Dialect) -> Shape:
     """Return the columns of a table after an ALTER TABLE."""
     if isinstance(action, exp.ColumnDef):
-        return shape.added([shape_column(action, dialect)])
+        return shape.with_columns([shape_column(action, dialect)])
     if isinstance(action, exp.Schema):
-        return shape.added(
+        return shape.with_columns(
             shape_column(expression, dialect)
             for expression in action.expressions
             if isinstance(expression, exp.ColumnDef)
         )
     if isinstance(action, exp.Drop) and action.kind == "COLUMN":
         for table in action.args.get("tables") or ():
-            shape = shape.without(table.name)
+            shape = shape.drop_column(table.name)
         return shape
     if isinstance(action, exp.RenameColumn):
-        return shape.renamed(action.this.name, action.args["to"].name)
+        return shape.rename_column(action.this.name, action.args["to"].name)
     if isinstance(action, exp.AlterColumn) and isinstance(action.args.get("dtype"), exp.Expr):
         kind = action.args["dtype"].sql(dialect=dialect).lower()
         columns = (

@@ -92,7 +92,7 @@ class Script:
 def parse(name: str, text: str, dialect: Dialect, known: Mapping[str, str]) -> Script:
     """Parse the relevant statements of a file. `known`: values of variables."""
     variables = Variables(known)
-    plain = variables.replaced(text.removeprefix("\ufeff"))
+    plain = variables.replace_templates(text.removeprefix("\ufeff"))
     flow = ControlFlow(dialect, variables.placeholder)
     with _quiet():
         parsed = tuple(
@@ -118,13 +118,15 @@ def _parse_tree(text: str, dialect: Dialect, variables: Variables) -> Tree:
     if variables.is_variable(text.strip()):
         return Unread("contains a template whose result is unknown", is_broken=False)
     if match := _CALL.match(text):
-        return Call(variables.restored(match["name"]))
+        return Call(variables.restore_templates(match["name"]))
     if _UNSUPPORTED.match(text):
         return Unread(f"unsupported statement: {' '.join(text.split()[:3])} ...", is_broken=False)
     if match := _UNLOAD.match(text):
-        return Unload(_one(_inner(match["query"]), dialect, variables), variables.restored(match["path"]))
+        return Unload(
+            _one(_inner(match["query"]), dialect, variables), variables.restore_templates(match["path"])
+        )
     if match := _PLAIN_UNLOAD.match(text):
-        return Unload(_one(match["query"], dialect, variables), variables.restored(match["path"]))
+        return Unload(_one(match["query"], dialect, variables), variables.restore_templates(match["path"]))
     for pattern in (_APPEND, _EXCHANGE):
         if match := pattern.match(text):
             target, source = (exp.to_table(match[end], dialect=dialect) for end in ("target", "source"))
@@ -169,7 +171,7 @@ def _restore(tree: exp.Expr, variables: Variables) -> exp.Expr:
     if not variables.unknown:
         return tree
     for node in list(tree.find_all(exp.Identifier, exp.Literal)):
-        text = variables.restored(node.name)
+        text = variables.restore_templates(node.name)
         if text == node.name:
             continue
         column = node.parent

@@ -23,7 +23,7 @@ class Variables:
     known: Mapping[str, str] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
 
-    def replaced(self, text: str) -> str:
+    def replace_templates(self, text: str) -> str:
         """Return a file's text with templates replaced by their value, or by a placeholder word.
 
         Values set in the file (Hive's ``SET hivevar:db=dw``) are used if none is configured. Line numbers do
@@ -41,7 +41,7 @@ class Variables:
             self.unknown.append(template)
         return f"__variable_{self.unknown.index(template)}__"
 
-    def restored(self, text: str) -> str:
+    def restore_templates(self, text: str) -> str:
         """Return a text with the variables as they were written."""
         return _STAND_IN.sub(lambda match: self.unknown[int(match[1])], text)
 
@@ -49,7 +49,7 @@ class Variables:
         """Return whether a parsed name is just a variable."""
         return _STAND_IN.fullmatch(name) is not None
 
-    def in_name(self, restored: str) -> bool:
+    def occur_in(self, restored: str) -> bool:
         """Return whether a name, as written, depends on a variable without a value."""
         return any(name in restored for name in self.unknown)
 

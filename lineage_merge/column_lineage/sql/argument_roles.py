@@ -47,7 +47,7 @@ def parts_of(node: exp.Expr, known: NodeRoles) -> Iterator[tuple[exp.Expr, Role]
         key = part.arg_key or ""
         position = known.positions.get(key, 0) + (part.index or 0)
         count = None if part.index is None else known.positions.get(key, 0) + len(node.args[key])
-        role = known.roles.at(position, count)
+        role = known.roles.get_role(position, count)
         yield part, SAME if orders_values and role.step is Transformation.WINDOW else role
 
 

@@ -42,7 +42,7 @@ class Clauses:
             if (on := distinct.args.get("on")) is not None:
                 influence([on], scope, InfluenceKind.GROUP_BY)
             else:
-                values = (column.value for column in Relation(items).known())
+                values = (column.value for column in Relation(items).list_known())
                 scope.rows.add(InfluenceKind.GROUP_BY, *values)
         for key in ("order", "sort", "cluster"):
             order = args.get(key)

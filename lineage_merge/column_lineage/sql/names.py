@@ -146,7 +146,7 @@ class PartOfTable:
         """Return the columns of the part: none of metadata has an origin."""
         if self.part == "metadata":
             return Relation([AllColumns(None)])
-        whole = Relation.of(table)
+        whole = Relation.from_table(table)
         return Relation(
             [*whole.items, *(NamedColumn(name, UNTRACED) for name in self.added)], base=whole.base
         )

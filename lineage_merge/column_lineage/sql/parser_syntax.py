@@ -68,7 +68,7 @@ class _Words:
     def __len__(self) -> int:
         return len(self._words)
 
-    def at(self, position: int) -> str:
+    def get_word(self, position: int) -> str:
         """Return a word in upper case, "" for a quoted one and after the end."""
         return self._words[position] if position < len(self) else ""
 
@@ -122,7 +122,7 @@ def _merge_edits(text: str, words: _Words, equivalent: Mapping[tuple[str, ...], 
             yield _Edit(words.start(position), words.end, "")
         if words.are(position, ("THEN", "ERROR")):  # DuckDB
             yield _Edit(words.start(position), words.start(words.next(position, _ENDS)), "THEN DO NOTHING ")
-        if words.at(position) == "THEN" and words.at(position + 1) in ("UPDATE", "INSERT"):
+        if words.get_word(position) == "THEN" and words.get_word(position + 1) in ("UPDATE", "INSERT"):
             yield from _conditions_of_oracle(text, words, position)
 
 
@@ -133,7 +133,7 @@ def _conditions_of_oracle(text: str, words: _Words, then: int) -> Iterator[_Edit
     if where >= end:
         return
     delete = words.next(then, frozenset({"DELETE"}))
-    deletes = delete < end and words.at(delete + 1) == "WHERE"
+    deletes = delete < end and words.get_word(delete + 1) == "WHERE"
     if not deletes or where < delete:
         condition = text[words.start(where + 1) : words.start(min(delete, end) if deletes else end)]
         yield _Edit(words.start(then), words.start(then), f"AND ({condition.rstrip()}) ")

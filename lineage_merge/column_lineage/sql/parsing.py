@@ -103,7 +103,7 @@ def _are_unknown(trees: list[exp.Expr]) -> bool:
     return any(isinstance(tree, exp.Command) for tree in trees)
 
 
-def written_name(function: exp.Expr) -> str:
+def get_written_name(function: exp.Expr) -> str:
     """Return the name of a function as it is written, in lower case; "" if it is unknown.
 
     The parser has one class for several functions: `nvl` and `coalesce`.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.parsing import written_name
+from lineage_merge.column_lineage.sql.parsing import get_written_name
 
 _NAMES_OF_TYPES = """
 BIGINT:int8 BOOLEAN:bool CHAR:bpchar DATE:date DECIMAL:numeric DOUBLE:float8 FLOAT:float4 INT:int4
@@ -88,7 +88,7 @@ def _name(node: exp.Expr, is_redshift: bool) -> _Name | None:
         node = node.this
     if isinstance(node, exp.Column):
         return None if isinstance(node.this, exp.Star) else _Name(node.name)
-    if isinstance(node, exp.Cast) and not written_name(node):
+    if isinstance(node, exp.Cast) and not get_written_name(node):
         return _cast(node, is_redshift)
     if isinstance(node, exp.Case):
         return _case(node.args.get("default"), is_redshift)
@@ -96,7 +96,7 @@ def _name(node: exp.Expr, is_redshift: bool) -> _Name | None:
         return _Name(_TRIMS[(node.args.get("position") or "").upper()])
     if not is_redshift and isinstance(node, exp.Query | exp.Bracket | exp.Collate):
         return _inner(node)
-    written = written_name(node)
+    written = get_written_name(node)
     if is_redshift:
         if isinstance(node, exp.Nullif):  # a CASE
             return _case(node.this, is_redshift)

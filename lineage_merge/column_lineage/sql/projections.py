@@ -142,7 +142,7 @@ class Projections:
         chains: Chains[str] = Chains()
         types = {
             "" if chain.step or FIELD in chain.column.column else self._type_of(chain.column)
-            for chain in chains.of(self._values.column(column, scope))
+            for chain in chains.trace(self._values.column(column, scope))
         }
         return ResolvedColumn(tuple(parts), types.pop() if len(types) == 1 else "")
 
@@ -171,7 +171,7 @@ class Projections:
 
     def _rows(self, part: exp.Expr, names: list[str], scope: QueryScope) -> list[Item]:
         """Return the columns of a function in a select list."""
-        columns = self._functions.selected(part, names, scope)
+        columns = self._functions.read_selected(part, names, scope)
         if columns is None:
             return [AllColumns(None, structure=self._values.trace(part, scope))]
         return [NamedColumn(*column) for column in columns]
@@ -250,7 +250,7 @@ def star(scope: QueryScope) -> list[Item]:
         names = {
             fold(item.name): item.name
             for source in scope.sources.values()
-            for item in source.relation.known()
+            for item in source.relation.list_known()
         }
         items += [NamedColumn(names.get(key, key), value) for key, value in scope.shared.items()]
     for source in scope.sources.values():
@@ -275,19 +275,19 @@ def matching_columns(part: exp.Expr, relation: Relation) -> list[NamedColumn] | 
     if relation.closed and isinstance(like, exp.Like | exp.ILike) and isinstance(like.this, exp.Star):
         shape = re.escape(like.expression.name).replace("%", ".*").replace("_", ".")
         pattern = re.compile(shape, re.IGNORECASE if isinstance(like, exp.ILike) else 0)
-        return [item for item in relation.known() if bool(pattern.fullmatch(item.name)) != is_negated]
+        return [item for item in relation.list_known() if bool(pattern.fullmatch(item.name)) != is_negated]
     if not isinstance(part, exp.Columns) or not relation.closed:
         return None
     selected = part.this
     if isinstance(selected, exp.Star) and not selected.args.get("replace"):
         excluded = {fold(name.name) for name in selected.args.get("except_") or ()}
-        return [item for item in relation.known() if fold(item.name) not in excluded]
+        return [item for item in relation.list_known() if fold(item.name) not in excluded]
     if isinstance(selected, exp.Literal):
         try:
             pattern = re.compile(selected.name)
         except re.error:
             return None
-        return [item for item in relation.known() if pattern.search(item.name)]
+        return [item for item in relation.list_known() if pattern.search(item.name)]
     return None
 
 
@@ -295,7 +295,7 @@ def hide_columns(items: list[Item], hidden: set[str]) -> list[Item]:
     result: list[Item] = []
     for item in items:
         if isinstance(item, AllColumns):
-            result.append(item.without(frozenset(hidden)))
+            result.append(item.hide(frozenset(hidden)))
         elif fold(item.name) not in hidden:
             result.append(item)
     return result

@@ -150,7 +150,7 @@ def _values(relation: Relation, names: Sequence[str]) -> Iterable[SqlValue | Non
     if relation.closed and len(relation.items) == len(names):
         return [item.value for item in relation.named]
     places = _items_by_position(relation.items, names) if relation.rest is None else {}
-    return [_at(relation, places.get(position), name) for position, name in enumerate(names)]
+    return [_find_value(relation, places.get(position), name) for position, name in enumerate(names)]
 
 
 def _items_by_position(items: Sequence[Item], names: Sequence[str]) -> dict[int, Item]:
@@ -163,7 +163,7 @@ def _items_by_position(items: Sequence[Item], names: Sequence[str]) -> dict[int,
         matching = [index for index, item in enumerate(items) if _gives(item, name)]
         if len(matching) == 1:
             anchors[position] = matching[0]
-    anchors.update(_at_the_ends(items, len(names)))
+    anchors.update(_match_ends(items, len(names)))
     in_order = [anchors[position] for position in sorted(anchors)]
     if in_order != sorted(in_order):
         return {}
@@ -191,7 +191,7 @@ def _gives(item: Item, name: str) -> bool:
     return item.knows(name) if isinstance(item, AllColumns) else fold(item.name) == fold(name)
 
 
-def _at_the_ends(items: Sequence[Item], count: int) -> Iterable[tuple[int, int]]:
+def _match_ends(items: Sequence[Item], count: int) -> Iterable[tuple[int, int]]:
     """Return the listed columns before the first ``*`` and after the last, and the outer column of either."""
     stars = {index: item for index, item in enumerate(items) if isinstance(item, AllColumns)}
     if not stars or count < len(items) - len(stars):
@@ -204,7 +204,7 @@ def _at_the_ends(items: Sequence[Item], count: int) -> Iterable[tuple[int, int]]
     yield from ((offset + index, index) for index in range(start, len(items)))
 
 
-def _at(relation: Relation, item: Item | None, name: str) -> SqlValue | None:
+def _find_value(relation: Relation, item: Item | None, name: str) -> SqlValue | None:
     if isinstance(item, NamedColumn):
         return item.value
     if item is not None and item.table is not None:

@@ -73,7 +73,7 @@ class Queries:
         A `*` inside of it reads what is named of it outside.
         """
         values = [value for _, value in relation.rows.deciding()]
-        values += (item.value for item in relation.known())
+        values += (item.value for item in relation.list_known())
         return self._values.find_named_columns() | leaves(values)
 
     def _inner(self, query: exp.Expr, scope: QueryScope) -> Relation:
@@ -111,7 +111,7 @@ class Queries:
                 known[key] = self._recursive(cte.this, key, names, known, outer)
             else:
                 relation = self._relation(cte.this, known, outer)
-                known[key] = relation.renamed(names) if names else relation
+                known[key] = relation.rename_columns(names) if names else relation
         return known
 
     def _recursive(
@@ -124,7 +124,7 @@ class Queries:
     ) -> Relation:
         inner = self._read_ctes(query, ctes, outer)
         first = self._relation(query.this, inner, outer)
-        first = first.renamed(names) if names else first
+        first = first.rename_columns(names) if names else first
         # The columns of the CTE are those of both sides, also where the right one reads the CTE itself.
         columns = [
             NamedColumn(item.name, Value((Input(item.value),))) if isinstance(item, NamedColumn) else item
@@ -137,7 +137,7 @@ class Queries:
         for column, item in zip(columns, both.items, strict=False):
             if isinstance(column, NamedColumn) and isinstance(item, NamedColumn):
                 column.value.add(item.value)
-        return both.renamed(names) if names else both
+        return both.rename_columns(names) if names else both
 
     # ---- set operations
 
@@ -164,7 +164,7 @@ class Queries:
         """Return the rows of both sides. `extends`: the left one is the result of the same operation."""
         rows = SqlRows(of=(left.rows, right.rows))
         compared = (right,) if extends else (left, right)
-        columns = [item.value for relation in compared for item in relation.known()]
+        columns = [item.value for relation in compared for item in relation.list_known()]
         if compares_both_sides(query.key):
             rows.add(InfluenceKind.JOIN, *columns)
             return Relation(left.items, rows, None, left.rest)
@@ -244,9 +244,12 @@ class Queries:
         side = (join.args.get("side") or "").upper()
         names = [part.name for part in join.args.get("using") or ()]
         if (join.args.get("method") or "").upper() == "NATURAL":
-            left = {fold(item.name) for source in before for item in source.relation.known()}
+            left = {fold(item.name) for source in before for item in source.relation.list_known()}
             names = [
-                item.name for source in added for item in source.relation.known() if fold(item.name) in left
+                item.name
+                for source in added
+                for item in source.relation.list_known()
+                if fold(item.name) in left
             ]
         for name in names:
             right = merge_values(source.relation.find(name) or UNTRACED for source in added)
@@ -315,7 +318,7 @@ class Queries:
                 name, names = given.name or name, [column.name for column in given.columns] or names
         base = relation.base
         if names:
-            relation = relation.renamed(names)
+            relation = relation.rename_columns(names)
         relation.base = base
         scope.add(name, FromRelation(relation, path))
         self._joins(node, scope)
@@ -329,7 +332,7 @@ class Queries:
         if isinstance(resolved, Relation):
             return Relation(resolved.items, resolved.rows, None, resolved.rest)
         if resolved is not None:
-            return Relation.of(resolved)
+            return Relation.from_table(resolved)
         if not isinstance(table.this, exp.Identifier):
             found = self._external(table, scope)
             if found is not None:

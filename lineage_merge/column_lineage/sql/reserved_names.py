@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from lineage_merge.column_lineage import pseudo_columns
-from lineage_merge.column_lineage.sql.parsing import written_name
+from lineage_merge.column_lineage.sql.parsing import get_written_name
 from lineage_merge.column_lineage.sql.scope import Relation
 
 _UNITS = frozenset(
@@ -86,7 +86,7 @@ def _is_unit(column: exp.Column) -> bool:
         return True
     arguments = list(function.iter_expressions())
     position = [id(argument) for argument in arguments].index(id(column))
-    name = function.name if isinstance(function, exp.Anonymous) else written_name(function)
+    name = function.name if isinstance(function, exp.Anonymous) else get_written_name(function)
     return name.lower() in _WITH_UNIT.get((position, len(arguments)), ())
 
 

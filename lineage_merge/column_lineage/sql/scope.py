@@ -43,7 +43,7 @@ class Relation:
     _stars: list[AllColumns] | None = None
 
     @classmethod
-    def of(cls, table: KnownTable) -> "Relation":
+    def from_table(cls, table: KnownTable) -> "Relation":
         """Return the relation of a dataset."""
         if not table.complete:
             return cls([AllColumns(table)], base=table)
@@ -93,7 +93,7 @@ class Relation:
             return UNTRACED
         return None if self.rest is None else field_of(self.rest, name)
 
-    def known(self) -> list[NamedColumn]:
+    def list_known(self) -> list[NamedColumn]:
         """Return all columns whose names are known so far."""
         result: list[NamedColumn] = []
         for item in self.items:
@@ -106,9 +106,11 @@ class Relation:
 
     def row(self) -> SqlValue:
         """Return a row as a value, a structure with the columns as fields."""
-        return structure([(item.name, item.value) for item in self.known()], self.find, closed=self.closed)
+        return structure(
+            [(item.name, item.value) for item in self.list_known()], self.find, closed=self.closed
+        )
 
-    def renamed(self, names: list[str]) -> "Relation":
+    def rename_columns(self, names: list[str]) -> "Relation":
         """Return the relation with new names for the first listed columns."""
         items: list[Item] = []
         for position, item in enumerate(self.items):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from lineage_merge.column_lineage.sql.parsing import written_name
+from lineage_merge.column_lineage.sql.parsing import get_written_name
 
 # Kinds of values: "number" is "integer" or "decimal", "" is unknown.
 _NUMBERS = frozenset({"integer", "decimal", "number"})
@@ -132,7 +132,7 @@ class _Namer:
     def name(self, expression: exp.Expr) -> str:
         """Return the name. Raises `_UnknownNameError`."""
         expression = expression.unnest()
-        function = written_name(expression)
+        function = get_written_name(expression)
         if isinstance(expression, exp.Cast) and (not function or function in _KINDS_OF_TYPES):
             value = expression.this.unnest()
             # A cast of a column has the column's name, but not the cast of a field.
@@ -141,7 +141,7 @@ class _Namer:
         return self._value(expression).text
 
     def _value(self, node: exp.Expr) -> _Value:
-        function = written_name(node)
+        function = get_written_name(node)
         if function:
             return self._function(node, function)
         match node:
@@ -307,7 +307,7 @@ class _Namer:
 
     def _window(self, window: exp.Window) -> _Value:
         function = window.this.this if isinstance(window.this, exp.Filter) else window.this
-        if window.args.get("alias") or not written_name(function):  # a named window
+        if window.args.get("alias") or not get_written_name(function):  # a named window
             raise _UnknownNameError
         value = self._value(window.this)
         order = window.args.get("order")
@@ -318,7 +318,7 @@ class _Namer:
             parts.append(
                 f"ORDER BY {', '.join(self._write_order(expression) for expression in order.expressions)}"
             )
-        parts.append(_frame(window, written_name(function)))
+        parts.append(_frame(window, get_written_name(function)))
         return _Value(f"{value.text} OVER ({' '.join(parts)})", value.kind)
 
     def _write_order(self, ordered: exp.Expr) -> str:

@@ -147,7 +147,7 @@ def is_same(one: SqlValue, other: SqlValue) -> bool:
     if one is other:
         return True
     chains: Chains[str] = Chains()
-    return chains.of(one) == chains.of(other)
+    return chains.trace(one) == chains.trace(other)
 
 
 def merge_columns(columns: Iterable[tuple[str, SqlValue]]) -> Columns:

@@ -30,7 +30,7 @@ class StructTypes:
         if known is not None:
             return known.columns if known.closed else None
         for column in sorted(find_passed_columns(value)):
-            fields = fields_of(self._at(column))
+            fields = fields_of(self._find_type(column))
             if fields is not None:
                 return [(name, field_of(value, name)) for name, _ in fields]
         return None
@@ -38,10 +38,10 @@ class StructTypes:
     def is_structure(self, value: SqlValue) -> bool:
         """Return whether the value itself is known to be a structure, not an array of them."""
         return find_fields(value) is not None or any(
-            is_structure(self._at(column)) for column in find_passed_columns(value)
+            is_structure(self._find_type(column)) for column in find_passed_columns(value)
         )
 
-    def _at(self, source: SqlColumn) -> str:
+    def _find_type(self, source: SqlColumn) -> str:
         """Return the type of a column or a field, "" if it is unknown."""
         column, *path = source.column.split(FIELD)
         kind = self._type_of(SqlColumn(source.source, column))

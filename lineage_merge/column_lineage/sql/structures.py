@@ -177,15 +177,17 @@ class Structures:
         variables = [variable.name for variable in body.expressions]
         numbers = [int(number) - 1 for number in roles.variables]
         elements = [values[at] if at < len(values) else UNTRACED for at in numbers]
-        bound = self._bound(variables, elements)
+        bound = self._bind(variables, elements)
         text = self._values.text(node, scope)
         if roles.result in ("selected", "sorted"):
             first = values[0] if values else UNTRACED
-            conditions = self._within(bound, lambda: self._values.opaque(body.this, scope, CONDITIONAL, text))
+            conditions = self._read_with(
+                bound, lambda: self._values.opaque(body.this, scope, CONDITIONAL, text)
+            )
             return merge_values([self._pass_on(first, node, scope), conditions])
         if roles.result == "tested":
-            return self._within(bound, lambda: self._values.opaque(body.this, scope, TRANSFORMATION, text))
-        result = self._within(bound, lambda: self._values.trace(body.this, scope))
+            return self._read_with(bound, lambda: self._values.opaque(body.this, scope, TRANSFORMATION, text))
+        result = self._read_with(bound, lambda: self._values.trace(body.this, scope))
         return self._pass_on(result, node, scope)
 
     def _reduce(
@@ -193,16 +195,16 @@ class Structures:
     ) -> SqlValue:
         variables = [variable.name for variable in body.expressions]
         array, initial = values[0], values[1] if len(values) > 1 else values[0]
-        bound = self._bound(variables, [initial, array])
-        result = self._within(bound, lambda: self._values.trace(body.this, scope))
+        bound = self._bind(variables, [initial, array])
+        result = self._read_with(bound, lambda: self._values.trace(body.this, scope))
         for last in finish:
-            inner = self._bound([variable.name for variable in last.expressions], [result])
-            result = self._within(inner, lambda last=last: self._values.trace(last.this, scope))  # type: ignore[misc]
+            inner = self._bind([variable.name for variable in last.expressions], [result])
+            result = self._read_with(inner, lambda last=last: self._values.trace(last.this, scope))  # type: ignore[misc]
         return result
 
     def _comprehension(self, node: exp.Expr, scope: QueryScope) -> SqlValue:
         variable, condition = node.expression, node.args.get("condition")
-        bound = self._bound([variable.name], [self._values.trace(node.args["iterator"], scope)])
+        bound = self._bind([variable.name], [self._values.trace(node.args["iterator"], scope)])
         text = self._values.text(node, scope)
 
         def read() -> SqlValue:
@@ -211,14 +213,14 @@ class Structures:
                 return result
             return merge_values([result, self._values.opaque(condition, scope, CONDITIONAL, text)])
 
-        return self._within(bound, read)
+        return self._read_with(bound, read)
 
-    def _bound(self, variables: list[str], elements: list[SqlValue]) -> dict[str, SqlValue]:
+    def _bind(self, variables: list[str], elements: list[SqlValue]) -> dict[str, SqlValue]:
         own = {fold(name): UNTRACED for name in variables}
         own.update(zip(map(fold, variables), elements, strict=False))
         return {**self._values.bound, **own}
 
-    def _within(self, bound: dict[str, SqlValue], read: Callable[[], SqlValue]) -> SqlValue:
+    def _read_with(self, bound: dict[str, SqlValue], read: Callable[[], SqlValue]) -> SqlValue:
         around, self._values.bound = self._values.bound, bound
         try:
             return read()

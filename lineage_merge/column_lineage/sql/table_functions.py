@@ -50,7 +50,7 @@ class TableFunctions:
         columns = self._columns(body, names, elements, scope)
         return Relation([NamedColumn(*column) for column in columns], rest=elements), names
 
-    def selected(self, node: exp.Expr, names: list[str], scope: QueryScope) -> Columns | None:
+    def read_selected(self, node: exp.Expr, names: list[str], scope: QueryScope) -> Columns | None:
         """Return the columns of a function in a select list; None: unknown fields of a structure."""
         names = names or self._own_names(node)
         elements = self._elements(node, scope)

@@ -47,7 +47,7 @@ class AllColumns:
         self.own = own
         self.structure = structure
 
-    def without(self, hidden: frozenset[str]) -> "AllColumns":
+    def hide(self, hidden: frozenset[str]) -> "AllColumns":
         """Return it without more columns (folded)."""
         return AllColumns(self.table, self.hidden | hidden, structure=self.structure)
 

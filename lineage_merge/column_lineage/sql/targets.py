@@ -48,7 +48,7 @@ def name_partition_columns(relation: Relation, names: Sequence[str]) -> tuple[Re
 
 def match_by_name(relation: Relation, names: Iterable[str]) -> tuple[Columns, str]:
     """Return the columns under the query's own names; `names` are those that the target certainly has."""
-    columns = [(item.name, item.value) for item in relation.known() if item.name]
+    columns = [(item.name, item.value) for item in relation.list_known() if item.name]
     known = {fold(name) for name, _ in columns}
     for name in names:
         if fold(name) not in known:

@@ -202,7 +202,7 @@ class Values:
         if _is_structure(query):
             return relation.row()
         if query.unnest().args.get("for_") is not None:  # T-SQL: FOR JSON, FOR XML
-            columns = merge_values(column.value for column in relation.known())
+            columns = merge_values(column.value for column in relation.list_known())
             return pass_on(columns, AGGREGATION, self.text(query, scope))
         return merge_values(item.value for item in relation.named)
 
@@ -221,7 +221,7 @@ class Values:
             sources = [] if source is None else [source]
         else:
             sources = list(scope.sources.values())
-        return merge_values(item.value for source in sources for item in source.relation.known())
+        return merge_values(item.value for source in sources for item in source.relation.list_known())
 
     def _parts(
         self, node: exp.Expr, kind: Transformation, scope: QueryScope

@@ -99,7 +99,7 @@ def _describe_dataset(
     return classes.DatasetAssertionInfoClass(
         dataset=names.dataset(dataset.id),
         scope=scopes.DATASET_COLUMN if check.column else scopes.DATASET_ROWS,
-        fields=[names.column(check.column, paths.of(check.column))] if check.column else None,
+        fields=[names.column(check.column, paths.build_path(check.column))] if check.column else None,
         operator=standard.operator,
         aggregation=standard.aggregation,
         parameters=classes.AssertionStdParametersClass(value=value) if standard.number else None,

@@ -82,7 +82,7 @@ def description(
     add_owners_and_tags(names, patch, vertex)
     for column in schema.columns:
         for tag in column.properties.get("tags", ()):
-            patch.for_field(paths.of(column)).add_tag(tag_of(tag))
+            patch.for_field(paths.build_path(column)).add_tag(tag_of(tag))
     yield from patch.build()
 
 
@@ -98,7 +98,7 @@ def lineage(
     urn = names.dataset(vertex.id)
     values: list[Any] = [classes.StatusClass(removed=False)]
     _, namespace, name = name_parts(vertex.id)
-    in_datahub = names.of_dataset(namespace, name)
+    in_datahub = names.name_dataset(namespace, name)
     if in_datahub.instance:
         platform = mce_builder.make_data_platform_urn(in_datahub.platform)
         instance = mce_builder.make_dataplatform_instance_urn(in_datahub.platform, in_datahub.instance)
@@ -245,7 +245,7 @@ def _deprecation(date: str) -> classes.DeprecationClass:
 
 def _schema(names: Names, schema: DatasetSchema, paths: FieldPaths) -> classes.SchemaMetadataClass:
     _, namespace, name = name_parts(schema.dataset.id)
-    platform = names.of_dataset(namespace, name).platform
+    platform = names.name_dataset(namespace, name).platform
     return classes.SchemaMetadataClass(
         schemaName=schema.dataset.title,
         platform=mce_builder.make_data_platform_urn(platform),
@@ -254,7 +254,7 @@ def _schema(names: Names, schema: DatasetSchema, paths: FieldPaths) -> classes.S
         platformSchema=classes.OtherSchemaClass(rawSchema=""),
         fields=[
             classes.SchemaFieldClass(
-                fieldPath=paths.of(column),
+                fieldPath=paths.build_path(column),
                 type=data_type(str(column.properties.get("data_type", ""))),
                 nativeDataType=str(column.properties.get("data_type", "")),
                 description=column.properties.get("description"),

@@ -38,7 +38,8 @@ def fine_grained(
     for edge in edges:
         if edge.from_id in columns and edge.to_id in columns:
             source, target = (
-                names.column(columns[end], paths.of(columns[end])) for end in (edge.from_id, edge.to_id)
+                names.column(columns[end], paths.build_path(columns[end]))
+                for end in (edge.from_id, edge.to_id)
             )
             sources_of[target, _operation(edge)].add(source)
     return [
@@ -110,7 +111,7 @@ class FieldPaths:
         self._columns = {column.id: column for column in columns}
         self._structures = {structure for column in self._columns for structure in structures_of(column)}
 
-    def of(self, column: Vertex) -> str:
+    def build_path(self, column: Vertex) -> str:
         """Return ``[version=2.0].[type=struct].[type=struct].address.[type=string].city``."""
         above = structures_of(column.id)
         if not above and column.id not in self._structures:

@@ -69,7 +69,7 @@ class Names:
     owner_type: str = OwnershipTypeClass.TECHNICAL_OWNER
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> "Names":
+    def from_settings(cls, settings: Mapping[str, Any]) -> "Names":
         """Return the names for these settings."""
         return cls(
             settings.get("fabrics", {}),
@@ -105,7 +105,7 @@ class Names:
                     f"{other} and {environment} are both {fabric}: export one of them, with --environment",
                 )
 
-    def of_dataset(self, namespace: str, name: str) -> DatahubName:
+    def name_dataset(self, namespace: str, name: str) -> DatahubName:
         """Return DataHub's name of a dataset."""
         scheme, separator, authority = namespace.partition("://")
         if namespace.startswith("arn:aws"):
@@ -125,7 +125,7 @@ class Names:
     def dataset(self, identifier: str) -> str:
         """Return the URN of a dataset by its id in the graph."""
         environment, namespace, name = name_parts(identifier)
-        dataset = self.of_dataset(namespace, name)
+        dataset = self.name_dataset(namespace, name)
         return mce_builder.make_dataset_urn_with_platform_instance(
             dataset.platform, dataset.name, dataset.instance or None, self.fabric(environment)
         )

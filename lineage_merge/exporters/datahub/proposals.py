@@ -10,7 +10,7 @@ from datahub.specific.datajob import DataJobPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 from datahub.utilities.urns.urn import guess_entity_type
 
-from lineage_merge.exporters.changed_elements import ChangedElements, changed_elements
+from lineage_merge.exporters.changed_elements import ChangedElements, find_changed_elements
 from lineage_merge.exporters.datahub import entities
 from lineage_merge.exporters.datahub.assertions import assertions
 from lineage_merge.exporters.datahub.fields import FieldPaths, tag_of
@@ -49,10 +49,10 @@ def proposals(export: Export) -> Iterator[Proposal]:
     Raises `ConfigError` for an environment without a fabric in DataHub.
     """
     graph, environment, dag, before = export.graph, export.environment, export.dag, export.before
-    names = Names.of(export.settings)
+    names = Names.from_settings(export.settings)
     names.check_distinct_fabrics([environment] if environment else graph.environments())
     lineage_only = bool(export.settings.get("lineage_only"))
-    changes = changed_elements(before, graph, environment, dag) if before is not None else None
+    changes = find_changed_elements(before, graph, environment, dag) if before is not None else None
     only = changes.datasets | changes.fed if changes else None
     for dataset in datasets(graph, environment, dag, only=only):
         identifier = dataset.schema.dataset.id
@@ -132,7 +132,7 @@ def _withdrawn_of_dataset(names: Names, schema: DatasetSchema, before: LineageGr
         _withdraw(names, patch, old.dataset, schema.dataset)
         for column in old.columns:
             if column.id in columns:
-                field = patch.for_field(paths.of(columns[column.id]))
+                field = patch.for_field(paths.build_path(columns[column.id]))
                 for tag in _missing("tags", column, columns[column.id]):
                     field.remove_tag(tag_of(tag).tag)
     yield from patch.build()

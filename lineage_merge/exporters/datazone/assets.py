@@ -97,7 +97,7 @@ class Names:
         datasets = [*event.get("inputs", ()), *event.get("outputs", ())]
         names = {name_of(dataset): self._find_name(dataset) for dataset in datasets}
 
-        def renamed(part: Json) -> Json:
+        def rename_part(part: Json) -> Json:
             old = name_of(part)
             namespace, name = names[old] if old in names else self._find_name(part)
             return {**part, "namespace": namespace, "name": name}
@@ -106,16 +106,16 @@ class Names:
             facets = dataset.get("facets", {})
             if lineage := facets.get("columnLineage"):
                 fields = {
-                    column: {**value, "inputFields": [*map(renamed, value["inputFields"])]}
+                    column: {**value, "inputFields": [*map(rename_part, value["inputFields"])]}
                     for column, value in lineage["fields"].items()
                 }
-                rows = {"dataset": [*map(renamed, lineage["dataset"])]} if "dataset" in lineage else {}
+                rows = {"dataset": [*map(rename_part, lineage["dataset"])]} if "dataset" in lineage else {}
                 facets = {**facets, "columnLineage": {**lineage, "fields": fields, **rows}}
-            return renamed({**dataset, "facets": facets})
+            return rename_part({**dataset, "facets": facets})
 
         return {
             **event,
-            "inputs": [*map(renamed, event.get("inputs", ()))],
+            "inputs": [*map(rename_part, event.get("inputs", ()))],
             "outputs": [*map(output, event.get("outputs", ()))],
         }
 

@@ -77,7 +77,7 @@ class Domain:
                     if table := parse_arn(identifier, asset.get("owningProjectId", "")):
                         yield table
 
-    def failed_jobs(self, since: datetime) -> list[str]:
+    def list_failed_jobs(self, since: datetime) -> list[str]:
         """Return the jobs of events since a time that DataZone could not process, newest first."""
         pages = self._client.get_paginator("list_lineage_events").paginate(
             domainIdentifier=self._domain,

@@ -7,7 +7,7 @@ from typing import Any
 from lineage_merge.exporters.datazone.client import open_domain
 from lineage_merge.model.counts import format_count
 from lineage_merge.model.errors import ConfigError, ExportDenied, ExportError, LineageMergeError
-from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, warning
+from lineage_merge.sources.diagnosis import Diagnosis, ok, report_failure, warning
 
 DATAZONE = "DataZone"
 _SHOWN_JOBS = 3
@@ -22,7 +22,7 @@ def examine(settings: Mapping[str, Any]) -> Iterator[Diagnosis]:
     name = settings["domain"]
     try:
         with open_domain(name, settings.get("region")) as domain:
-            if jobs := domain.failed_jobs(datetime.now(UTC) - timedelta(days=_DAYS)):
+            if jobs := domain.list_failed_jobs(datetime.now(UTC) - timedelta(days=_DAYS)):
                 shown = ", ".join(sorted(set(jobs))[:_SHOWN_JOBS])
                 events = format_count(len(jobs), "event")
                 problem = f"{name}: {events} of the last {_DAYS} days could not be processed: {shown}"
@@ -39,7 +39,7 @@ def examine(settings: Mapping[str, Any]) -> Iterator[Diagnosis]:
                     fix = "make the role a member of the projects with the assets, or run their data sources"
                     yield warning(DATAZONE, problem, fix)
     except (ConfigError, ExportError) as error:
-        yield failed(DATAZONE, error, _fix_for(error))
+        yield report_failure(DATAZONE, error, _fix_for(error))
 
 
 def _fix_for(error: LineageMergeError) -> str:

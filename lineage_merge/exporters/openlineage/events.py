@@ -36,7 +36,7 @@ from openlineage.client.facet_v2 import (
     tags_job,
 )
 
-from lineage_merge.exporters.changed_elements import changed_elements
+from lineage_merge.exporters.changed_elements import find_changed_elements
 from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import (
     BATCH,
@@ -221,7 +221,7 @@ def _change_events(export: Export, before: LineageGraph) -> Iterator[Event | Dat
 
     A dataset that is part of another event has none of its own. Checks are not compared.
     """
-    changes = changed_elements(before, export.graph, export.environment, export.dag)
+    changes = find_changed_elements(before, export.graph, export.environment, export.dag)
     names: set[tuple[str, str]] = set()
     shown: set[tuple[str, str]] = set()
     changed = jobs(export.graph, export.environment, export.dag, only=changes.jobs)

@@ -16,7 +16,7 @@
     writes        [[job, dataset]]
     assertions    as in `lineage_merge.exporters.page.data`
     topics        [{key, title, severity, datasets, entries}]: as in its `topics`
-    near_misses   [{written, read, text, fix, is_dismissed}]: ids, as `near_miss` returns them
+    near_misses   [{written, read, text, fix, is_dismissed}]: ids, as `describe_near_miss` returns them
 
 Datasets, jobs and DAGs are indexes of their lists, columns are indexes of their dataset's `columns`. Only
 assumed edges have `assumed`.
@@ -70,11 +70,11 @@ def facts(properties: Mapping[str, Any], keys: Iterable[str]) -> Facts:
             continue
         if key in _TIMES:
             value = utc_time(int(value), seconds=True)
-        pairs.append([key.replace("_", " "), shown(value)])
+        pairs.append([key.replace("_", " "), format_value(value)])
     return pairs
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value as text, a set with one value per line."""
     if isinstance(value, list | tuple):
         return "\n".join(safe(str(item)).replace("\n", " ") for item in value)
@@ -176,7 +176,7 @@ def _edges(
     return {**rows, "writes": sorted(writes)}
 
 
-def near_miss(miss: NearMiss | Dismissed) -> dict[str, Any]:
+def describe_near_miss(miss: NearMiss | Dismissed) -> dict[str, Any]:
     """Return a near miss with ids of its datasets and a text: the fix, or who dismissed it and why."""
     ends = {"written": safe_id(miss.written), "read": safe_id(miss.read)}
     if isinstance(miss, Dismissed):
@@ -256,7 +256,7 @@ def _column(vertex: Vertex, names: Mapping[str, str], usage: Mapping[str, Usage]
     return [
         redact_sql(vertex.qualified_name),
         str(vertex.properties.get("data_type", "")),
-        shown(vertex.properties.get("description", "")),
+        format_value(vertex.properties.get("description", "")),
         *([known] if known or path else []),
         *([path] if path else []),
     ]
@@ -284,7 +284,7 @@ def _mark_assumed(edge: Edge) -> list[bool]:
 
 
 def _text(edge: Edge, key: str) -> str:
-    return shown(edge.properties.get(key, ""))
+    return format_value(edge.properties.get(key, ""))
 
 
 _FACTS = ("description", "job_name", "duration_ms", "file_path", "owners", "tags")
@@ -318,9 +318,9 @@ def _row(vertex: Vertex, checks: list[tuple[int, int]], compared: list[str]) -> 
     if column := properties.get("column_name"):
         known.append(["checks", redact_sql(str(column))])
     if compared:
-        known.append(["compared with", shown(sorted(compared))])
+        known.append(["compared with", format_value(sorted(compared))])
     if vertex.dags:
-        known.append(["DAG", shown(vertex.dags)])
+        known.append(["DAG", format_value(vertex.dags)])
     row = [
         safe(vertex.name),
         *(safe(str(properties.get(key, ""))) for key in ("assertion_type", "severity", "status")),

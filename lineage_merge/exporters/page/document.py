@@ -13,7 +13,7 @@ from typing import Any
 
 from rjsmin import jsmin
 
-from lineage_merge.exporters.page.data import near_miss, page_data, safe, safe_id
+from lineage_merge.exporters.page.data import describe_near_miss, page_data, safe, safe_id
 from lineage_merge.exporters.page.moments import Changes, PageMoment, moments_data
 from lineage_merge.exporters.page.review import review_data
 from lineage_merge.exporters.page.topics import Topic
@@ -58,7 +58,7 @@ def render(
 ) -> str:
     """Return the page; the result is deterministic. `freshness`: of the datasets; `usage`: by id."""
     data = page_data(graph, freshness, usage or {})
-    return document({**data, **_about(options), **_first_view(near_misses, topics)})
+    return document({**data, **_describe(options), **_first_view(near_misses, topics)})
 
 
 def render_moments(
@@ -74,21 +74,24 @@ def render_moments(
     `usage`, `near_misses`, `topics`: of the newest.
     """
     data = moments_data(moments, changes, usage or {})
-    return document({**data, **_about(options), **_first_view(near_misses, topics)})
+    return document({**data, **_describe(options), **_first_view(near_misses, topics)})
 
 
 def render_review(
     result: ReviewResult, options: Options, base: str = "", expectations: Expectations | None = None
 ) -> str:
     """Return the page of a review; `base`: the version before the change, as a display text."""
-    return document({**review_data(result, base, expectations), **_about(options)})
+    return document({**review_data(result, base, expectations), **_describe(options)})
 
 
 def _first_view(near_misses: Iterable[NearMiss | Dismissed], topics: Iterable[Topic]) -> dict[str, Any]:
-    return {"near_misses": [*map(near_miss, near_misses)], "topics": [topic.as_json() for topic in topics]}
+    return {
+        "near_misses": [*map(describe_near_miss, near_misses)],
+        "topics": [topic.as_json() for topic in topics],
+    }
 
 
-def _about(options: Options) -> dict[str, Any]:
+def _describe(options: Options) -> dict[str, Any]:
     about = {"title": safe(options.title), "source": safe(options.source), "made_at": options.made_at}
     return {**about, "focus": safe_id(options.focus), "version": __version__, "statuses": MEANINGS}
 

@@ -65,7 +65,7 @@ def neighborhood(
     return start, subgraph([*vertices.values(), *jobs, *tests], chain(edges, written, checks, compared))
 
 
-def within(graph: Subgraph, limit: Limit) -> Subgraph:
+def select_within(graph: Subgraph, limit: Limit) -> Subgraph:
     """Return the datasets of a limit, their columns, tests, and the jobs that write them."""
     writers = {
         edge.from_id for edge in graph.edges if edge.label == "writes" and limit.has_dataset(edge.to_id)

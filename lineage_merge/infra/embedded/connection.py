@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from gremlin_python.driver.driver_remote_connection import DriverRemoteConnection
 
-from lineage_merge.infra.traversal_source import in_event_loop, source
+from lineage_merge.infra.traversal_source import is_in_event_loop, source
 
 _CONNECT_SECONDS = 5
 
@@ -17,7 +17,7 @@ _CONNECT_SECONDS = 5
 logging.getLogger("gremlinpython").addHandler(logging.NullHandler())
 
 
-def without_login(url: str) -> str:
+def remove_login(url: str) -> str:
     """Return a server URL without user and password, for messages."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
@@ -30,7 +30,7 @@ def connect(url: str) -> Iterator[Any]:
     # gremlinpython never closes a connection that it fails to open, so check first.
     socket.create_connection((address.hostname or "", address.port or 80), _CONNECT_SECONDS).close()
     # Notebooks run an event loop of their own.
-    connection = DriverRemoteConnection(url, "g", call_from_event_loop=in_event_loop())
+    connection = DriverRemoteConnection(url, "g", call_from_event_loop=is_in_event_loop())
     try:
         yield source(connection)
     finally:

@@ -36,7 +36,7 @@ def forget_archives() -> None:
     sys.path_importer_cache.clear()
 
 
-def frozen_before(worker: Callable[..., Any]) -> Callable[..., Any]:
+def freeze_before(worker: Callable[..., Any]) -> Callable[..., Any]:
     """Return the function that runs a task, so that it first excludes all present objects from collection.
 
     The collection after the last task left no garbage, so only a task's own objects are searched: without
@@ -56,7 +56,7 @@ def main() -> None:
     daemon: Any = import_module("pyspark.daemon")
     for name in _IMPORTED:
         import_module(name)
-    daemon.worker = frozen_before(daemon.worker)
+    daemon.worker = freeze_before(daemon.worker)
     gc.freeze()
     daemon.manager()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from lineage_merge.infra.embedded.connection import without_login
+from lineage_merge.infra.embedded.connection import remove_login
 from lineage_merge.infra.embedded.graph_store import GraphFolder
 from lineage_merge.infra.embedded.jars import gremlin_jars
 from lineage_merge.infra.embedded.java import find_java
@@ -55,7 +55,7 @@ class EmbeddedServer:
     @property
     def address(self) -> str:
         """Return the URL without user and password."""
-        return without_login(self.url)
+        return remove_login(self.url)
 
     def alive(self) -> bool:
         """Whether the server runs."""

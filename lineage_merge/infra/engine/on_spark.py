@@ -67,7 +67,7 @@ class SparkEngine(Engine):
         number = max(1, min(len(rows), partitions or self.parallelism, MAX_TASKS))
         return SparkRows(self, self.spark.sparkContext.parallelize(rows, number))
 
-    def of_frame(self, frame: DataFrame) -> Rows[Any]:
+    def from_frame(self, frame: DataFrame) -> Rows[Any]:
         """Return the rows of a DataFrame, as PySpark's `Row`."""
         return SparkRows(self, frame.rdd)
 
@@ -154,7 +154,7 @@ class SparkRows(Rows[T]):
         combining = Combining(create, add, merge, self._engine.worker_memory_mb)
         number = self._engine.shuffle_partitions
         buckets = self.map_partitions(combining.values).map_partitions(partial(buckets_of, number))
-        return _move(buckets, number).map_partitions(combining.combined)
+        return _move(buckets, number).map_partitions(combining.merge_partitions)
 
     def union(self, *others: Rows[T]) -> Rows[T]:
         return SparkRows(self._engine, *self._rdds, *chain.from_iterable(map(_rdds, others)))
@@ -266,7 +266,7 @@ def apply_by_key(
 
 
 class Combining(NamedTuple):
-    """Combines the values of each key, before (`values`) and after (`combined`) the shuffle."""
+    """Combines the values of each key, before (`values`) and after (`merge_partitions`) the shuffle."""
 
     create: Callable[[Any], Any]
     add: Callable[[Any, Any], Any]
@@ -279,7 +279,7 @@ class Combining(NamedTuple):
         merger.mergeValues(pairs)
         return cast("Iterable[tuple[Any, Any]]", merger.items())
 
-    def combined(self, batches: Iterable[bytes]) -> Iterable[tuple[Any, Any]]:
+    def merge_partitions(self, batches: Iterable[bytes]) -> Iterable[tuple[Any, Any]]:
         """Merge the combined values of all partitions."""
         merger = self._merger()
         merger.mergeCombiners(_pairs(batches))

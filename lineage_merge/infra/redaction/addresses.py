@@ -156,14 +156,14 @@ def _find_jdbc(text: str, *, of_oracle: bool = True) -> Iterator[Span]:
         if at < 0 and is_oracle and "/" in text[start:end]:
             at = text.rfind("@", start)  # a password with a question mark
         if at >= 0:
-            yield from _before_at(text, start, at, is_oracle, len(words))
+            yield from _find_before_at(text, start, at, is_oracle, len(words))
             position = at + 1
         elif is_oracle and (slash := text.find("/", start, end)) > start and ":" not in text[start:slash]:
             yield Span(slash + 1, end)
             position = end
 
 
-def _before_at(text: str, start: int, at: int, is_oracle: bool, words: int) -> Iterator[Span]:
+def _find_before_at(text: str, start: int, at: int, is_oracle: bool, words: int) -> Iterator[Span]:
     # A password may contain "@", a user may not.
     first_at = text.find("@", start)
     slash, colon = (text.find(mark, start, first_at) for mark in "/:")

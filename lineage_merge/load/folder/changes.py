@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from operator import attrgetter
 
 from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, SETS, Row
-from lineage_merge.load.diff import Change, created_at
+from lineage_merge.load.diff import Change, get_first_seen
 from lineage_merge.load.element_rows import job_of, row_to_write
 from lineage_merge.load.folder.draft import (
     Draft,
@@ -33,19 +33,19 @@ def make_changes(plan: LoadPlan, draft: Draft, dag_name: str, now: int) -> None:
     for duplicate, canonical in compared.moves.items():
         _move(draft, duplicate, canonical)
     for edge in edges:
-        row = row_to_write(edge.row, EDGE_KEYS, edge.to_write, created_at(edge, now))
+        row = row_to_write(edge.row, EDGE_KEYS, edge.to_write, get_first_seen(edge, now))
         draft.write_edge(row)
     _clear(draft, nodes, edges)
     for identifier in deletions.edges.collect():
         draft.edges.delete(identifier)
     draft.untag(deletions.vertices.collect(), dag_name)
-    for removal in compared.renames.of_kind("remove"):
+    for removal in compared.renames.select_kind("remove"):
         if vertex := draft.vertices.get(removal.id):
             drop_values(vertex, removal.property, [removal.value])
 
 
 def _write_node(draft: Draft, node: Change, now: int) -> None:
-    row = row_to_write(node.row, NODE_KEYS, node.to_write, created_at(node, now))
+    row = row_to_write(node.row, NODE_KEYS, node.to_write, get_first_seen(node, now))
     draft.write_vertex(row)
     if node.kind == "label" and (vertex := draft.vertices.get(row["id"])):
         vertex["label"] = row["label"]

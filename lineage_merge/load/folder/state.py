@@ -82,7 +82,7 @@ class FolderState:
         rows = list(rows_of_table(vertices.filter(pa.compute.or_(wanted, self._has_tag()))))
         built: frozenset[str] = frozenset()
         if any(tag != self.dag_name for row in rows for tag in row.get("dag_name", ())):
-            built = self._built_by_others()
+            built = self._find_built_by_others()
         return [self._read_vertex(row, built) for row in rows]
 
     def _read_vertex(self, row: Row, built: frozenset[str]) -> StoredVertex:
@@ -97,7 +97,7 @@ class FolderState:
             bool(others) and row["id"] in built,
         )
 
-    def _built_by_others(self) -> frozenset[str]:
+    def _find_built_by_others(self) -> frozenset[str]:
         """Return the ids of the datasets and columns that a job of another DAG writes."""
         compute, edges = arrow().compute, self.tables.edges
         of_others = compute.fill_null(compute.not_equal(edges["dag_name"], self.dag_name), False)

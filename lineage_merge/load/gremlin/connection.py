@@ -16,7 +16,7 @@ from gremlin_python.driver.driver_remote_connection import DriverRemoteConnectio
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.infra.engine.rows import Counter, Engine
-from lineage_merge.infra.traversal_source import in_event_loop, source
+from lineage_merge.infra.traversal_source import is_in_event_loop, source
 from lineage_merge.load.gremlin.error_classification import (
     ClassifiedError,
     RetryState,
@@ -37,7 +37,7 @@ class Traffic:
     read: Counter
 
 
-def counted(engine: Engine) -> Traffic:
+def make_traffic(engine: Engine) -> Traffic:
     """Return new counters."""
     return Traffic(engine.counter(), engine.counter())
 
@@ -189,7 +189,7 @@ def _driver_options(endpoint: Endpoint, connections: int) -> dict[str, Any]:
         return _Transport(
             min(_CONNECT_SECONDS, endpoint.timeout_seconds),
             endpoint.iam,
-            call_from_event_loop=in_event_loop(),
+            call_from_event_loop=is_in_event_loop(),
             read_timeout=endpoint.timeout_seconds + _GRACE_SECONDS,
             write_timeout=endpoint.timeout_seconds,
             max_content_length=10 * 1024 * 1024,

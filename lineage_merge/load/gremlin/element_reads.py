@@ -115,7 +115,7 @@ def with_label(vertices: GraphTraversal, label: str) -> GraphTraversal:
     return vertices
 
 
-def built_by_others(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
+def find_built_by_others(g: GraphTraversalSource, ids: list[str], dag_name: str) -> GraphTraversal:
     """Return the ids of the datasets and columns that a job of another DAG writes."""
     by_others = __.in_e("writes").has("dag_name", P.neq(dag_name))
     of_column = __.in_("has_column").in_e("writes").has("dag_name", P.neq(dag_name))
@@ -214,7 +214,9 @@ def _vertices(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> It
             vertex["id"]: {*vertex["properties"].get("dag_name", ())} - {dag_name} for vertex in vertices
         }
         shared = [identifier for identifier, names in others.items() if names]
-        built = set(execute(partial(built_by_others, ids=shared, dag_name=dag_name))) if shared else set()
+        built = (
+            set(execute(partial(find_built_by_others, ids=shared, dag_name=dag_name))) if shared else set()
+        )
         for vertex in vertices:
             identifier, values = vertex["id"], vertex["properties"]
             yield StoredVertex(

@@ -281,7 +281,7 @@ class RetryState:
         self._since = since
         self._failures: Counter[ErrorKind] = Counter()
 
-    def for_part(self) -> "RetryState":
+    def copy_for_part(self) -> "RetryState":
         """Return the state for a part of the request: the same time limit, but all attempts."""
         return RetryState(self._seconds, since=self._since)
 

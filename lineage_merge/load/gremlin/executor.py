@@ -167,7 +167,7 @@ class GremlinExecutor:
     ) -> list[Any]:
         """Return the results of a traversal of items, as many per request as one may name."""
         results: list[Any] = []
-        for batch in by_request(items):
+        for batch in split_by_request(items):
             results += self._results(build(_g, batch).bytecode)
         return results
 
@@ -177,7 +177,7 @@ class GremlinExecutor:
         """Yield the results of a read of items per request, in their order; a few requests are in flight."""
         in_flight: deque[tuple[Bytecode, PendingRequest]] = deque()
         client = self._client
-        for batch in by_request(items):
+        for batch in split_by_request(items):
             if len(batch) == IDS_PER_REQUEST:
                 client = self._concurrent  # more may follow
             if len(in_flight) == READS_IN_FLIGHT:
@@ -275,7 +275,7 @@ def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
         client.close()
 
 
-def by_request(items: Iterable[Item]) -> Iterator[list[Item]]:
+def split_by_request(items: Iterable[Item]) -> Iterator[list[Item]]:
     """Yield the items in lists of as many as one request may name."""
     return batched(items, IDS_PER_REQUEST)
 
@@ -345,7 +345,7 @@ def _complete(
 
 def _send_parts(client: ReconnectingClient, batch: list[Upsert], size: int, retries: RetryState) -> None:
     for part in batched(batch, size):
-        _complete(client, part, client.send(upserts.bytecode(part)), retries.for_part())
+        _complete(client, part, client.send(upserts.bytecode(part)), retries.copy_for_part())
 
 
 def _add_element(error: GraphError, batch: list[Upsert]) -> GraphError:

@@ -26,7 +26,13 @@ from lineage_merge.load.gremlin.element_reads import (
     with_label,
 )
 from lineage_merge.load.gremlin.error_classification import ErrorKind, backoff
-from lineage_merge.load.gremlin.executor import Conflict, GremlinExecutor, by_request, open_executor, send
+from lineage_merge.load.gremlin.executor import (
+    Conflict,
+    GremlinExecutor,
+    open_executor,
+    send,
+    split_by_request,
+)
 from lineage_merge.load.gremlin.upserts import EdgeUpsert
 from lineage_merge.model.errors import GraphRejected
 
@@ -158,7 +164,7 @@ def repair_interim_edges(ids: Rows[str], endpoint: Endpoint, environment: str, d
 
 def _repair(endpoint: Endpoint, ids: Iterable[str]) -> Iterable[int]:
     with open_executor(endpoint) as execute:
-        for batch in by_request(ids):
+        for batch in split_by_request(ids):
             # Both ends of an edge may be in the batch.
             interim = {edge["id"]: edge for edge in execute(partial(interim_edges, ids=batch))}
             if interim:

@@ -74,7 +74,7 @@ def compare_shards(
     """
     missing = [number for number in range(len(known)) if number not in present]
     empty = shards.engine.rows(Shard(number, digest_of_entries(()), ()) for number in missing)
-    compare = partial(_compare, target.without_state(), shards.engine.share(known))
+    compare = partial(_compare, target.drop_state(), shards.engine.share(known))
     return shards.union(empty).map_partitions(compare)
 
 
@@ -130,7 +130,7 @@ def state_texts(g: GraphTraversalSource, ids: list[str]) -> GraphTraversal:
 def write_shards(shards: Rows[Shard], target: LoadTarget, wanted: Shared[frozenset[int]]) -> bool:
     """Write the shards of these numbers; returns False if any was too long."""
     texts = shards.filter(lambda shard: shard.number in wanted.value).map(_text)
-    return all(texts.map_partitions(partial(write_texts, target.without_state())).collect())
+    return all(texts.map_partitions(partial(write_texts, target.drop_state())).collect())
 
 
 def _text(shard: Shard) -> tuple[int, str]:

@@ -11,7 +11,12 @@ from gremlin_python.process.traversal import P, T
 
 from lineage_merge.graph_format.schema import EDGE_LABEL_NAMES
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import IDS_PER_REQUEST, GremlinExecutor, by_request, open_executor
+from lineage_merge.load.gremlin.executor import (
+    IDS_PER_REQUEST,
+    GremlinExecutor,
+    open_executor,
+    split_by_request,
+)
 from lineage_merge.load.gremlin.label_replacement import drop_edges
 from lineage_merge.load.gremlin.merge_state import drop_shards, shard_id
 from lineage_merge.load.merge_run import run_id
@@ -121,12 +126,12 @@ def _remove_job(execute: GremlinExecutor, pipeline: Pipeline) -> Removed:
         edges += len(ids)
     unused = partial(select_unused_vertices, dag_name=pipeline.dag_name)
     datasets = set(execute.run_in_batches(unused, sorted(touched)))
-    for batch in by_request(sorted(datasets)):
+    for batch in split_by_request(sorted(datasets)):
         column_edges = execute(partial(columns_of, ids=batch, dag_name=pipeline.dag_name))
         execute.run_in_batches(drop_edges, [edge["edge"] for edge in column_edges])
         edges += len(column_edges)
         datasets |= {edge["column"] for edge in column_edges}
-    counts = [_untag(execute, batch, pipeline.dag_name) for batch in by_request(sorted(datasets))]
+    counts = [_untag(execute, batch, pipeline.dag_name) for batch in split_by_request(sorted(datasets))]
     return Removed(edges, sum(dropped for dropped, _ in counts), sum(untagged for _, untagged in counts))
 
 

@@ -72,7 +72,7 @@ class LoadTarget(NamedTuple):
         """Read all aliases of the environment's vertices."""
         return read_aliases(engine, self.endpoint, self.environment)
 
-    def without_state(self) -> "LoadTarget":
+    def drop_state(self) -> "LoadTarget":
         """Return the target for functions that are sent to workers: the state has a digest per shard."""
         return self._replace(started_load=dry_run_start({}))
 

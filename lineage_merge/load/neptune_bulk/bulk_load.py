@@ -42,11 +42,11 @@ from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, RUN_LABELS, 
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import delete_folder, list_files
-from lineage_merge.load.diff import Change, created_at
+from lineage_merge.load.diff import Change, get_first_seen
 from lineage_merge.load.element_rows import row_to_write
 from lineage_merge.load.gremlin.configured_endpoint import region_of
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import by_request, open_executor
+from lineage_merge.load.gremlin.executor import open_executor, split_by_request
 from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.gremlin.signing import region_of_chain
 from lineage_merge.load.neptune_bulk import loader_jobs
@@ -141,7 +141,9 @@ def parts(nodes: Rows[Change], edges: Rows[Change], canonical: frozenset[str], n
     `canonical`: ids of vertices that duplicates are moved to. `now`: `first_seen` of new elements.
     """
     rows = nodes.map(partial(_vertex_row, nodes.engine.share(canonical), now))
-    of_edges = edges.map(lambda edge: row_to_write(edge.row, EDGE_KEYS, edge.to_write, created_at(edge, now)))
+    of_edges = edges.map(
+        lambda edge: row_to_write(edge.row, EDGE_KEYS, edge.to_write, get_first_seen(edge, now))
+    )
     return Parts(
         first=rows.filter(itemgetter(0)).map(itemgetter(1)),
         vertices=rows.filter(lambda row: not row[0]).map(lambda row: _csv_values(row[1], VERTEX_FIELDS)),
@@ -158,7 +160,7 @@ def _vertex_row(canonical: Shared[frozenset[str]], now: int, node: Change) -> tu
         row = {**row, "label": node.old_label}
     # Another merge may have changed the label since the comparison.
     by_request = row.get("id") in canonical.value or node.kind == "label" or row.get("label") in RUN_LABELS
-    to_write = row_to_write(row, NODE_KEYS, node.to_write, created_at(node, now))
+    to_write = row_to_write(row, NODE_KEYS, node.to_write, get_first_seen(node, now))
     return by_request or not is_unambiguous(_csv_values(to_write, VERTEX_FIELDS)), to_write
 
 
@@ -234,7 +236,7 @@ def _run_of_job(node: Change) -> Iterable[_JobRun]:
 def _list_outdated(endpoint: Endpoint, rows: Iterable[_JobRun]) -> Iterator[str]:
     """Yield the first job for which the graph has a later run."""
     with open_executor(endpoint) as execute:
-        for batch in by_request(rows):
+        for batch in split_by_request(rows):
             for name in ("described_at", "last_run_at"):
                 known = {row.id: row.at for row in batch if row.name == name}
                 for stored in execute(partial(last_runs, ids=list(known), name=name)) if known else ():

@@ -58,7 +58,7 @@ def _other_dags(plan: LoadPlan, target: LoadTarget) -> _OtherDags:
         changed |= _tags(compared.existing.vertices)
     if compared.counts.edges_to_write or plan.deletions.edge_count:
         # The builder of a dataset determines the precedence of values.
-        changed |= tags_of(compared.edges.flat_map(_built_if_changed).distinct())
+        changed |= tags_of(compared.edges.flat_map(_find_built).distinct())
     if compared.moves or plan.deletions.vertex_count or compared.renames.changes:
         renamed = [*compared.moves.values(), *(change.id for change in compared.renames.changes)]
         changed |= tags_of(compared.nodes.engine.rows(renamed))
@@ -83,7 +83,7 @@ def _id(element: Change) -> str:
     return identifier
 
 
-def _built_if_changed(edge: Change) -> Iterable[str]:
+def _find_built(edge: Change) -> Iterable[str]:
     is_changed = edge.kind in ("new", "unmatched") and edge.row.get("label") == "writes"
     return (edge.row["to"],) if is_changed else ()
 

@@ -11,7 +11,7 @@ from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
 from lineage_merge.load.gremlin import label_replacement, running_load
-from lineage_merge.load.gremlin.connection import Endpoint, check, counted
+from lineage_merge.load.gremlin.connection import Endpoint, check, make_traffic
 from lineage_merge.load.gremlin.executor import reuse_connections
 from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.load_plan import MergeOutput
@@ -50,7 +50,7 @@ def update(
     """
     check(endpoint)
     started = time.monotonic()
-    traffic = counted(merge.nodes.engine)
+    traffic = make_traffic(merge.nodes.engine)
     endpoint = replace(endpoint, traffic=traffic)
 
     def with_totals(result: LoadResult) -> LoadResult:

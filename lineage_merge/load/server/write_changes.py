@@ -17,12 +17,12 @@ from gremlin_python.process.traversal import Cardinality, P
 from lineage_merge.graph_format.schema import COUNTED, EDGE_KEYS, EDGE_LABEL_NAMES, NODE_KEYS, Row
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.infra.progress import ProgressCallback
-from lineage_merge.load.diff import Change, created_at
+from lineage_merge.load.diff import Change, get_first_seen
 from lineage_merge.load.element_rows import row_to_write
 from lineage_merge.load.graph_state import StoredEdge
 from lineage_merge.load.gremlin import upserts, vertex_merge
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.gremlin.executor import BuildTraversal, by_request, open_executor
+from lineage_merge.load.gremlin.executor import BuildTraversal, open_executor, split_by_request
 from lineage_merge.load.gremlin.label_replacement import replace_interim_edges, replace_labels
 from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.gremlin.upserts import EdgeUpsert
@@ -73,7 +73,7 @@ def write_changes(
         _run_in_one_partition(endpoint, interim, partial(_repair, environment, dag_name))
     delete_stale(plan.deletions, endpoint, target.run_id, target.started_load.token, dag_name)
     # Last, so that until then a repeated load still finds the stored names.
-    if removals := compared.renames.of_kind("remove"):
+    if removals := compared.renames.select_kind("remove"):
         named = engine.rows(removals).group(lambda removal: (removal.id, removal.property), _drops_of_name)
         _run_in_one_partition(endpoint, named, _execute_each)
     return requests
@@ -94,7 +94,7 @@ def _apply(
 
 
 def _row_to_write(keys: tuple[str, ...], now: int, element: Change) -> Row:
-    return row_to_write(element.row, keys, element.to_write, created_at(element, now))
+    return row_to_write(element.row, keys, element.to_write, get_first_seen(element, now))
 
 
 def _list_relabelled(node: Change) -> Iterable[tuple[str, str, str]]:
@@ -110,7 +110,7 @@ def _execute_each(endpoint: Endpoint, requests: Iterable[BuildTraversal]) -> Non
 def _drops_of_name(key: tuple[str, str], removals: list[NameCorrection]) -> Iterator[BuildTraversal]:
     """Yield requests that remove stored names of a vertex that resolve to other datasets now."""
     vertex, name = key
-    for values in by_request(removal.value for removal in removals):
+    for values in split_by_request(removal.value for removal in removals):
         yield partial(drop_values, values=values, vertex=vertex, name=name)
 
 
@@ -126,7 +126,7 @@ def _list_cleared(edge: Change) -> Iterator[tuple[str, str]]:
 
 def _drops_of_edges(name: str, cleared: list[tuple[str, str]]) -> Iterator[BuildTraversal]:
     """Yield requests that remove a property that the merge no longer has."""
-    for ids in by_request(edge for _, edge in cleared):
+    for ids in split_by_request(edge for _, edge in cleared):
         yield partial(drop_property, ids=ids, name=name)
 
 
@@ -141,7 +141,7 @@ def _drops_of_node(dag_name: str, node: Change) -> Iterator[BuildTraversal]:
     if node.cleared:
         yield partial(drop_run_properties, job=vertex, names=list(node.cleared), at=node.row["last_run_at"])
     for name, dropped in node.dropped:
-        for values in by_request(dropped):
+        for values in split_by_request(dropped):
             if name in COUNTED:  # whichever DAG counted before
                 yield partial(drop_values, values=values, vertex=vertex, name=name)
                 continue

@@ -93,7 +93,7 @@ class NearMisses(NamedTuple):
     dismissed: tuple[Dismissed, ...] = ()
 
 
-def near_misses(
+def find_near_misses(
     elements: Rows[Row],
     config: "Config",
     details_of: DetailsOf | None = None,
@@ -107,9 +107,9 @@ def near_misses(
     """
     dismissals = Dismissals(config.merge.dismissed_near_misses, datetime.now(UTC).date())
     selected, settings, notes = _pairs(elements, config, details_of, uses, dismissals)
-    applied = [(pair, dismissals.of(pair)) for pair in selected]
+    applied = [(pair, dismissals.find(pair)) for pair in selected]
     reported = [pair for pair, dismissal in applied if dismissal is None]
-    notes = (*notes, *dismissals.unmatched(selected, is_environment=details_of is not None))
+    notes = (*notes, *dismissals.report_unmatched(selected, is_environment=details_of is not None))
     if len(reported) > MAX_NEAR_MISSES:
         best = f"only the best {MAX_NEAR_MISSES} of {len(reported):,} near misses are listed"
         notes = (*notes, Problem("notice", "near misses", "", best))
@@ -130,14 +130,14 @@ def _pairs(
     engine = elements.engine
     if uses is None:
         uses = dataset_uses(elements).cache()
-    parts = uses.map_partitions(_without_producer).collect()
-    unwritten, notes = _bounded([part.unwritten for part in parts], "without producer")
+    parts = uses.map_partitions(_find_without_producer).collect()
+    unwritten, notes = _limit([part.unwritten for part in parts], "without producer")
     if not unwritten:
         return [], Settings(), ()
     keys = {key for dataset in unwritten for key in index_keys(parts_of(dataset.id))}
     shared_keys = engine.share(frozenset(keys))
-    alike = uses.map_partitions(partial(_written_alike, shared_keys)).map_partitions(_first)
-    written, more = _bounded(alike.collect(), "with similar names")
+    alike = uses.map_partitions(partial(_find_written_alike, shared_keys)).map_partitions(_first)
+    written, more = _limit(alike.collect(), "with similar names")
     found_candidates = candidates(unwritten, written)
     if not found_candidates:
         return [], Settings(), (*notes, *more)
@@ -149,7 +149,7 @@ def _pairs(
     if details_of is None:
         details, flows = details_and_flows(elements, ids, confirming)
     else:
-        details, flows = details_of(ids, confirming), Flows.of(elements)
+        details, flows = details_of(ids, confirming), Flows.from_elements(elements)
     selected = pairs(found_candidates, details.columns, flows.reaches, details.tables, dismissals.applies)
     jobs = {dataset.id: dataset.jobs for dataset in (*unwritten, *written)}
     confirmed = frozenset(_namespace_of(dataset) for dataset in confirming - details.placed)
@@ -207,7 +207,9 @@ def _names(kinds: Kinds) -> frozenset[str]:
     return frozenset(map(str, kinds))
 
 
-def _written_alike(keys: Shared[frozenset[str]], rows: Iterable[tuple[str, Uses]]) -> Iterator[OpenDataset]:
+def _find_written_alike(
+    keys: Shared[frozenset[str]], rows: Iterable[tuple[str, Uses]]
+) -> Iterator[OpenDataset]:
     wanted = keys.value
     for identifier, uses in rows:
         is_written = uses.writers and f"|{DBT_NAMESPACE}" not in identifier
@@ -229,10 +231,10 @@ class _Reads(NamedTuple):
     confirming: dict[str, list[str]]
 
 
-def _without_producer(rows: Iterable[tuple[str, Uses]]) -> Iterator[_Reads]:
+def _find_without_producer(rows: Iterable[tuple[str, Uses]]) -> Iterator[_Reads]:
     confirming: dict[str, list[str]] = defaultdict(list)
 
-    def unwritten() -> Iterator[OpenDataset]:
+    def find_unwritten() -> Iterator[OpenDataset]:
         for identifier, uses in rows:
             if uses.readers and not uses.writers and not uses.feeders:
                 yield OpenDataset(identifier, _names(uses.readers))
@@ -242,7 +244,7 @@ def _without_producer(rows: Iterable[tuple[str, Uses]]) -> Iterator[_Reads]:
                 if len(of_namespace) >= 2 * _MAX_CONFIRMING:
                     of_namespace[:] = sorted(of_namespace)[:_MAX_CONFIRMING]
 
-    (listed,) = _first(unwritten())
+    (listed,) = _first(find_unwritten())
     yield _Reads(listed, dict(confirming))
 
 
@@ -267,7 +269,7 @@ def _is_confirming(uses: Uses) -> bool:
     return bool(writers and readers - writers)
 
 
-def _bounded(parts: Iterable[_Listed], what: str) -> tuple[list[OpenDataset], tuple[Problem, ...]]:
+def _limit(parts: Iterable[_Listed], what: str) -> tuple[list[OpenDataset], tuple[Problem, ...]]:
     """Return datasets up to the limit, the smallest ids, with a note if there are more."""
     listed = list(parts)
     datasets = sorted((dataset for part in listed for dataset in part.datasets), key=attrgetter("id"))

@@ -26,20 +26,20 @@ class Dismissals:
         self._entries = entries
         self._today = today
 
-    def of(self, pair: Pair) -> DismissedNearMiss | None:
+    def find(self, pair: Pair) -> DismissedNearMiss | None:
         """Return the dismissal that applies to a pair."""
-        return next((entry for entry in self._of(pair) if not self._why_not(entry, pair)), None)
+        return next((entry for entry in self._find_all(pair) if not self._why_not(entry, pair)), None)
 
     def applies(self, pair: Pair) -> bool:
         """Whether a pair is dismissed."""
-        return self.of(pair) is not None
+        return self.find(pair) is not None
 
     def note(self, pair: Pair) -> str:
         """Return why a dismissal of a pair no longer applies, "" if it has none."""
-        reasons = ((entry, self._why_not(entry, pair)) for entry in self._of(pair))
+        reasons = ((entry, self._why_not(entry, pair)) for entry in self._find_all(pair))
         return next((f"dismissed by {entry.by} {why}: {entry.reason}" for entry, why in reasons if why), "")
 
-    def unmatched(self, pairs: Collection[Pair], *, is_environment: bool) -> Iterator[Problem]:
+    def report_unmatched(self, pairs: Collection[Pair], *, is_environment: bool) -> Iterator[Problem]:
         """Yield a notice for each dismissal of none of the pairs.
 
         Of a single merge (not `is_environment`) only with a similar pair: others may be of another DAG.
@@ -53,7 +53,7 @@ class Dismissals:
                 message = f"no near miss of {entry.written} and {entry.read}{similar or '; remove the entry'}"
                 yield Problem("notice", MERGE, f"{KEY}[{index}]", redact(message))
 
-    def _of(self, pair: Pair) -> Iterable[DismissedNearMiss]:
+    def _find_all(self, pair: Pair) -> Iterable[DismissedNearMiss]:
         return (entry for entry in self._entries if _is_of(entry, pair))
 
     def _why_not(self, dismissal: DismissedNearMiss, pair: Pair) -> str:

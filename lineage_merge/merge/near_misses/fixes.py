@@ -103,7 +103,7 @@ def _fix_namespaces(pairs: Sequence[Pair], settings: Settings, fixes: dict[tuple
             other.namespace
             for pair in of_namespace
             for own, other in (_sides(pair, namespace),)
-            if _renamed(other.namespace, own.name) == (other.namespace, other.name)
+            if _rename(other.namespace, own.name) == (other.namespace, other.name)
         )
         if not moves:
             continue
@@ -118,7 +118,7 @@ def _fix_namespaces(pairs: Sequence[Pair], settings: Settings, fixes: dict[tuple
             own, other = _sides(pair, namespace)
             if pair.ids in fixes or own.namespace != namespace:
                 continue
-            if _renamed(new, own.name) == (other.namespace, other.name):
+            if _rename(new, own.name) == (other.namespace, other.name):
                 joined.append(pair)
             elif other.is_path and _is_temporary_directory(other, new, settings, without=namespace):
                 # The built-in rule for Redshift's temporary directories also needs a default schema.
@@ -148,7 +148,7 @@ def _sides(pair: Pair, namespace: str) -> tuple[NameParts, NameParts]:
     return (pair.read, pair.written) if pair.read.namespace == namespace else (pair.written, pair.read)
 
 
-def _renamed(namespace: str, name: str, defaults: Mapping[str, str] | None = None) -> tuple[str, str] | None:
+def _rename(namespace: str, name: str, defaults: Mapping[str, str] | None = None) -> tuple[str, str] | None:
     try:
         return naming.name_dataset(namespace, name, defaults or {}).name
     except NamingError:
@@ -178,7 +178,7 @@ def _spark_catalog(pair: Pair, settings: Settings) -> Fix | None:
     for own, other in ((pair.read, pair.written), (pair.written, pair.read)):
         metastore = metastores.get(own.namespace)
         if metastore and ":" not in other.namespace:
-            if _renamed(own.namespace, other.name) != (own.namespace, own.name):
+            if _rename(own.namespace, other.name) != (own.namespace, own.name):
                 continue
             names = [*(metastore.spark_catalogs or ()), other.namespace]
             section = metastore.section
@@ -201,8 +201,8 @@ def _default_schema(pair: Pair, settings: Settings) -> Fix | None:
             continue
         else:
             name = settings.completed.get(short.id, short.name)
-        completed = _renamed(namespace, name, {namespace: default})
-        is_short = name != short.name or _renamed(namespace, name) != completed
+        completed = _rename(namespace, name, {namespace: default})
+        is_short = name != short.name or _rename(namespace, name) != completed
         if completed == (namespace, whole.name) and is_short and naming.completes_names(namespace, default):
             fix = {"merge": {"default_schemas": {namespace: default}}}
             return Fix("merge.default_schemas", as_yaml(fix))
@@ -235,7 +235,7 @@ def fix_by_rules(pairs: Iterable[Pair], settings: Settings) -> dict[tuple[str, s
     fixes: dict[tuple[str, str], Fix] = {}
     groups: dict[_Mapping, list[tuple[Pair, NameParts, NameParts]]] = defaultdict(list)
     for pair in pairs:
-        ends = _matched_end(pair, settings)
+        ends = _find_matched_end(pair, settings)
         if ends is None:
             fixes[pair.ids] = Fix()
             continue
@@ -256,7 +256,7 @@ def fix_by_rules(pairs: Iterable[Pair], settings: Settings) -> dict[tuple[str, s
     return fixes
 
 
-def _matched_end(pair: Pair, settings: Settings) -> tuple[NameParts, NameParts] | None:
+def _find_matched_end(pair: Pair, settings: Settings) -> tuple[NameParts, NameParts] | None:
     """Return the dataset whose URI a rule can match, and the dataset that it becomes."""
     sides = ((pair.read, pair.written), (pair.written, pair.read))
     for source, target in sides:

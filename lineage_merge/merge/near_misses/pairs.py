@@ -127,11 +127,11 @@ def candidates(unwritten: Iterable[OpenDataset], written: Iterable[OpenDataset])
     return [
         candidate
         for of_read in of_reads.values()
-        for candidate in sorted(of_read.values(), key=_by_names)[:_MAX_CANDIDATES]
+        for candidate in sorted(of_read.values(), key=_rate_names)[:_MAX_CANDIDATES]
     ]
 
 
-def _by_names(candidate: Candidate) -> tuple[float, str]:
+def _rate_names(candidate: Candidate) -> tuple[float, str]:
     return candidate.penalty - candidate.names.points, candidate.written.id
 
 
@@ -182,14 +182,14 @@ def pairs(
     a copy explains (the read dataset feeds another one of at least the same similarity, or the written one is
     fed by one), and ambiguous ones. Of dismissed pairs, which are returned too, the next best one is also.
     """
-    scored = [(candidate, _of_columns(candidate, columns)) for candidate in candidates]
+    scored = [(candidate, _rate_columns(candidate, columns)) for candidate in candidates]
     by_namespaces: dict[tuple[str, str], set[str]] = defaultdict(set)
     for candidate, _ in scored:
         read, written = candidate.read, candidate.written
         if candidate.names.is_whole and read.namespace != written.namespace:
             by_namespaces[read.namespace, written.namespace].add(read.id)
     rated = [
-        _rated(_as_table(candidate, tables), by_columns, by_namespaces) for candidate, by_columns in scored
+        _rate(_as_table(candidate, tables), by_columns, by_namespaces) for candidate, by_columns in scored
     ]
     by_read: dict[str, list[Pair]] = defaultdict(list)
     copies: dict[str, list[Pair]] = defaultdict(list)
@@ -202,17 +202,17 @@ def pairs(
     selected = []
     for of_read in by_read.values():
         others = sorted(of_read, key=lambda pair: (-pair.score, pair.written.id))
-        dismissed = [pair for pair in others if is_dismissed(_rounded(pair))]
-        selected += [_rounded(pair) for pair in dismissed if not _explained(pair, copies)]
+        dismissed = [pair for pair in others if is_dismissed(_round(pair))]
+        selected += [_round(pair) for pair in dismissed if not _is_explained(pair, copies)]
         others = [pair for pair in others if pair not in dismissed]
         is_ambiguous = len(others) > 1 and others[1].score == others[0].score
         selected += [
-            _rounded(best) for best in others[:1] if not is_ambiguous and not _explained(best, copies)
+            _round(best) for best in others[:1] if not is_ambiguous and not _is_explained(best, copies)
         ]
     return sorted(selected, key=lambda pair: (-pair.score, *pair.ids))
 
 
-def _rounded(pair: Pair) -> Pair:
+def _round(pair: Pair) -> Pair:
     return pair._replace(score=min(100, round(pair.score)))
 
 
@@ -232,7 +232,7 @@ def _as_table(candidate: Candidate, tables: Mapping[str, str]) -> Candidate:
     return candidate._replace(names=Similarity(points, (f"both are the table {table} of a catalog",)))
 
 
-def _rated(
+def _rate(
     candidate: Candidate,
     by_columns: tuple[float, str],
     by_namespaces: Mapping[tuple[str, str], Collection[str]],
@@ -248,7 +248,7 @@ def _rated(
     return Pair(read, written, score, shown, names.is_whole, names.points)
 
 
-def _explained(pair: Pair, copies: Mapping[str, Sequence[Pair]]) -> bool:
+def _is_explained(pair: Pair, copies: Mapping[str, Sequence[Pair]]) -> bool:
     """Whether lineage copies one of the datasets to or from a dataset of at least the same similarity."""
     return any(
         copy.points >= pair.points and copy.score >= pair.score
@@ -257,7 +257,7 @@ def _explained(pair: Pair, copies: Mapping[str, Sequence[Pair]]) -> bool:
     )
 
 
-def _of_columns(candidate: Candidate, columns: Mapping[str, Collection[str]]) -> tuple[float, str]:
+def _rate_columns(candidate: Candidate, columns: Mapping[str, Collection[str]]) -> tuple[float, str]:
     """Return the points of the columns: none if they are unknown, negative if fewer than half are common."""
     one, other = (set(columns.get(dataset.id, ())) for dataset in (candidate.read, candidate.written))
     if not one or not other:

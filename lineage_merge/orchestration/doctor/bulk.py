@@ -9,7 +9,7 @@ from lineage_merge.load.neptune_bulk import bulk_load, loader_jobs
 from lineage_merge.model.errors import ConfigError, GraphError, SourceError, SourceMissing
 from lineage_merge.naming import redact
 from lineage_merge.orchestration.doctor.gremlin import quick_endpoint
-from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, skipped_all
+from lineage_merge.sources.diagnosis import Diagnosis, ok, report_all_skipped, report_failure
 
 FILES = "bulk files"
 LOADER = "bulk loader"
@@ -22,10 +22,10 @@ def examine(config: Config) -> Iterator[Diagnosis]:
     try:
         bulk = bulk_load.find_configured(config.gremlin, quick_endpoint(config))
     except ConfigError as error:
-        yield failed(LOADER, error, f"correct {error.key}")
+        yield report_failure(LOADER, error, f"correct {error.key}")
         return
     if bulk is None:
-        yield from skipped_all((FILES, LOADER), "unused with this gremlin.mode or endpoint")
+        yield from report_all_skipped((FILES, LOADER), "unused with this gremlin.mode or endpoint")
         return
     yield _files(bulk.s3)
     # An unused S3 prefix: lists all loads, and waits for none.
@@ -34,7 +34,7 @@ def examine(config: Config) -> Iterator[Diagnosis]:
         loader_jobs.await_earlier_loads(bulk.loader, unused_prefix, lambda _line: None)
     except GraphError as error:
         fix = "allow neptune-db:ListLoaderJobs, GetLoaderJobStatus, StartLoaderJob and CancelLoaderJob"
-        yield failed(LOADER, error, f"{fix} (deploy/iam), or correct gremlin.bulk.endpoint")
+        yield report_failure(LOADER, error, f"{fix} (deploy/iam), or correct gremlin.bulk.endpoint")
     else:
         used = f"used for more than {bulk.min_changes:,} changes" if bulk.min_changes else "always used"
         yield ok(LOADER, f"{bulk.loader.url} is available, {used}; its access to S3 is checked by a load")
@@ -51,7 +51,9 @@ def _files(s3: str) -> Diagnosis:
         finally:
             storage.delete_folder(folder)
     except SourceMissing as error:
-        return failed(FILES, error, "correct gremlin.bulk.s3, or create the bucket in the cluster's region")
+        return report_failure(
+            FILES, error, "correct gremlin.bulk.s3, or create the bucket in the cluster's region"
+        )
     except SourceError as error:
-        return failed(FILES, error, fix)
+        return report_failure(FILES, error, fix)
     return ok(FILES, f"{redact(s3)} is readable and writable")

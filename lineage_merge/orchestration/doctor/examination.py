@@ -12,7 +12,7 @@ from lineage_merge.exporters.exporter import Exporter
 from lineage_merge.exporters.registry import EXPORTERS
 from lineage_merge.model.errors import ExportError, GraphError, SourceError, one_line
 from lineage_merge.orchestration.doctor import bulk, gremlin, joins, machine
-from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, ok, unexpected
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, ok, report_failure, report_unexpected
 from lineage_merge.sources.kafka_landing import broker_check
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.source import Source
@@ -49,7 +49,7 @@ def _preflight(source: Source[Any], settings: Any) -> Iterator[Diagnosis]:
     try:
         source.preflight(settings)
     except SourceError as error:
-        yield failed(source.name, error, f"correct {source.key}, or create the input")
+        yield report_failure(source.name, error, f"correct {source.key}, or create the input")
     else:
         yield ok(source.name, "the input exists")
 
@@ -114,7 +114,7 @@ class _Running:
             for diagnosis in self._check.examine(self._config):
                 self._diagnoses.append(diagnosis)
         except Exception as error:  # noqa: BLE001 - one check that breaks must not hide the others
-            self._diagnoses.append(unexpected(self._check.area, error))
+            self._diagnoses.append(report_unexpected(self._check.area, error))
 
     def diagnoses(self, deadline: float) -> list[Diagnosis]:
         deadline = min(deadline, self._started + self._check.seconds)

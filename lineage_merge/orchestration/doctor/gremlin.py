@@ -31,10 +31,10 @@ from lineage_merge.model.errors import (
 from lineage_merge.orchestration.doctor.neptune import Server, server_behind
 from lineage_merge.sources.diagnosis import (
     Diagnosis,
-    failed,
     ok,
-    skipped,
-    skipped_all,
+    report_all_skipped,
+    report_failure,
+    report_skipped,
     warning,
 )
 
@@ -59,24 +59,24 @@ _OLDEST, _NEWEST_TESTED = (3, 7), (3, 7)
 def examine(config: Config) -> Iterator[Diagnosis]:
     """Check from the connection to the grammar of queries."""
     if config.gremlin.endpoint == EMBEDDED:
-        yield skipped(CONNECTION, "the embedded graph is a folder")
+        yield report_skipped(CONNECTION, "the embedded graph is a folder")
         return
     try:
         endpoint = quick_endpoint(config)
     except ConfigError as error:
-        yield failed(CONNECTION, error, f"correct {error.key}")
-        yield from skipped_all(_STEPS[1:], f"{CONNECTION} failed")
+        yield report_failure(CONNECTION, error, f"correct {error.key}")
+        yield from report_all_skipped(_STEPS[1:], f"{CONNECTION} failed")
         return
     signing = _signing(endpoint)
     yield from signing
     try:
         if any(diagnosis.state == "failed" for diagnosis in signing):
-            yield from skipped_all(_STEPS, f"{SIGNING} failed")
+            yield from report_all_skipped(_STEPS, f"{SIGNING} failed")
             return
         check(endpoint)
     except GraphError as error:
-        yield failed(CONNECTION, error, _connection_fix(error))
-        yield from skipped_all(_STEPS[1:], f"{CONNECTION} failed")
+        yield report_failure(CONNECTION, error, _connection_fix(error))
+        yield from report_all_skipped(_STEPS[1:], f"{CONNECTION} failed")
         return
     yield ok(CONNECTION, endpoint.address)
     yield from _reader(endpoint)
@@ -87,7 +87,7 @@ def examine(config: Config) -> Iterator[Diagnosis]:
             yield from _writing(endpoint, g)
         yield _grammar(endpoint)
     except GraphError as error:
-        yield failed(CONNECTION, error, _connection_fix(error))
+        yield report_failure(CONNECTION, error, _connection_fix(error))
 
 
 def quick_endpoint(config: Config) -> Endpoint:
@@ -105,7 +105,7 @@ def _signing(endpoint: Endpoint) -> list[Diagnosis]:
         sign_headers(endpoint.url, endpoint.iam)
     except GraphError as error:
         fix = "attach a role to this machine, or run aws sso login; gremlin.role_arn must trust it"
-        return [failed(SIGNING, error, fix)]
+        return [report_failure(SIGNING, error, fix)]
     return [ok(SIGNING, f"for {endpoint.iam.region}, {whose}")]
 
 
@@ -115,7 +115,7 @@ def _reader(endpoint: Endpoint) -> Iterator[Diagnosis]:
     try:
         check(endpoint.reader)
     except GraphError as error:
-        yield failed(READER, error, "correct or remove gremlin.reader_endpoint")
+        yield report_failure(READER, error, "correct or remove gremlin.reader_endpoint")
     else:
         yield ok(READER, endpoint.reader.address)
 
@@ -135,16 +135,16 @@ def version_finding(server: Server) -> Diagnosis:
     """Check whether the server's version is tested, or supported at all."""
     if server.refusal:
         denied = GraphRejected(f"Neptune does not report its status: {server.refusal}")
-        return failed(VERSION, denied, "allow the role neptune-db:GetEngineStatus (deploy/iam)")
+        return report_failure(VERSION, denied, "allow the role neptune-db:GetEngineStatus (deploy/iam)")
     if server.role == "reader":
         reader = GraphRejected(f"{server.description}: a read-only instance")
-        return failed(VERSION, reader, "set gremlin.endpoint to the cluster's writer endpoint")
+        return report_failure(VERSION, reader, "set gremlin.endpoint to the cluster's writer endpoint")
     number = server.tinkerpop
     if number is None:
-        return skipped(VERSION, "the server does not report it")
+        return report_skipped(VERSION, "the server does not report it")
     if number < _OLDEST:
         old = GraphRejected(f"{server.description}: older than TinkerPop {_format_version(_OLDEST)}")
-        return failed(VERSION, old, "upgrade the server to Neptune 1.3.2.0, or Gremlin Server 3.7")
+        return report_failure(VERSION, old, "upgrade the server to Neptune 1.3.2.0, or Gremlin Server 3.7")
     if number > _NEWEST_TESTED:
         newer = (
             f"{server.description}: newer than TinkerPop {_format_version(_NEWEST_TESTED)}, which was tested"
@@ -167,7 +167,7 @@ def _reading(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Diagnosis]
     try:
         answer = _answer(endpoint, g.V().limit(1).count())
     except GraphError as error:
-        yield failed(READ, error, "allow the role neptune-db:ReadDataViaQuery (deploy/iam)")
+        yield report_failure(READ, error, "allow the role neptune-db:ReadDataViaQuery (deploy/iam)")
         return
     yield ok(READ, "a graph with vertices" if answer[0] else "an empty graph")
 
@@ -178,8 +178,8 @@ def _writing(endpoint: Endpoint, g: GraphTraversalSource) -> Iterator[Diagnosis]
         ids = _answer(endpoint, _vertex(g, probe))
         _answer(endpoint, _edge(g, probe))
     except GraphError as error:
-        yield failed(WRITE, error, _write_fix(error))
-        yield from skipped_all((IDS, CARDINALITY), f"{WRITE} failed")
+        yield report_failure(WRITE, error, _write_fix(error))
+        yield from report_all_skipped((IDS, CARDINALITY), f"{WRITE} failed")
     else:
         yield ok(WRITE, "a vertex and an edge, upserted")
         yield _string_ids(probe, ids)
@@ -219,7 +219,7 @@ def _string_ids(probe: str, ids: list[Any]) -> Diagnosis:
     if ids == [probe]:
         return ok(IDS, "strings, unchanged")
     refused = GraphRejected(f"the graph returned the id {ids} instead of the given string")
-    return failed(IDS, refused, "configure string ids for vertices and edges (as in Neptune)")
+    return report_failure(IDS, refused, "configure string ids for vertices and edges (as in Neptune)")
 
 
 def _cardinality(endpoint: Endpoint, g: GraphTraversalSource, probe: str) -> Diagnosis:
@@ -231,10 +231,10 @@ def _cardinality(endpoint: Endpoint, g: GraphTraversalSource, probe: str) -> Dia
         _answer(endpoint, write.id_())
         values = {key: _answer(endpoint, g.V(probe).values(key)) for key in ("said", "unsaid", "one")}
     except GraphError as error:
-        return failed(CARDINALITY, error, "enable single and set cardinality for vertex properties")
+        return report_failure(CARDINALITY, error, "enable single and set cardinality for vertex properties")
     if sorted(values["said"]) != ["a", "b"] or values["one"] != ["b"]:
         wrong = GraphRejected(f"set gives {sorted(values['said'])}, single {sorted(values['one'])}")
-        return failed(CARDINALITY, wrong, "enable single and set cardinality for vertex properties")
+        return report_failure(CARDINALITY, wrong, "enable single and set cardinality for vertex properties")
     default = {2: "set", 1: "single"}.get(len(values["unsaid"]), "list")
     if default != "set":
         message = f"single and set work, but the default is {default}, Neptune's is set"
@@ -248,13 +248,13 @@ def _clean_up(endpoint: Endpoint, probe: str) -> Diagnosis:
     try:
         with connect(endpoint) as g:
             if _answer(endpoint, g.V(probe).count()) == [0]:
-                return skipped(CLEAN, "nothing was written")
+                return report_skipped(CLEAN, "nothing was written")
             _answer(endpoint, g.V(probe).drop())
             left = _answer(endpoint, g.V(probe).count())
     except GraphError as error:
-        return failed(CLEAN, error, fix)
+        return report_failure(CLEAN, error, fix)
     if left != [0]:
-        return failed(CLEAN, GraphRejected(f"the vertex {probe} still exists"), fix)
+        return report_failure(CLEAN, GraphRejected(f"the vertex {probe} still exists"), fix)
     return ok(CLEAN, "the probe was deleted")
 
 

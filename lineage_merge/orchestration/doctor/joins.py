@@ -8,9 +8,9 @@ from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import InputTooLarge, LineageMergeError, TooFewJoined
 from lineage_merge.orchestration import read_sources
-from lineage_merge.orchestration.read_sources import configured_sources, input_bytes
+from lineage_merge.orchestration.read_sources import input_bytes, list_configured_sources
 from lineage_merge.sources import registry
-from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, skipped, warning
+from lineage_merge.sources.diagnosis import Diagnosis, ok, report_failure, report_skipped, warning
 from lineage_merge.sources.kafka_landing import broker_check
 
 JOINS = "joins"
@@ -25,7 +25,7 @@ _SEE_LOG = (
 _CHECK_NAMES = "correct the namespaces or add merge.rules; lineage-merge build lists sources without producer"
 
 
-LATE = skipped(JOINS, f"reading the sources takes longer than {SECONDS:.0f} s; {_BUILD}")
+LATE = report_skipped(JOINS, f"reading the sources takes longer than {SECONDS:.0f} s; {_BUILD}")
 
 
 def examine(config: Config) -> Iterator[Diagnosis]:
@@ -43,11 +43,11 @@ def examine(config: Config) -> Iterator[Diagnosis]:
         # The check of the source reports it.
         reason = "a source cannot be read"
     if report is None:
-        yield skipped(JOINS, f"{reason}; {_BUILD}")
+        yield report_skipped(JOINS, f"{reason}; {_BUILD}")
         return
-    notices = report.of_kind("notice")
+    notices = report.select_kind("notice")
     yield from _notices(notices)
-    yield from _silent(report.of_kind("silent"))
+    yield from _silent(report.select_kind("silent"))
     yield _finding(report, _list_unjoined(config, report), has_notices=bool(notices))
 
 
@@ -96,7 +96,7 @@ def _list_unjoined(config: Config, report: Report) -> str:
     """
     if any(joined.rule == SAME_NAME and joined.datasets for joined in report.joined):
         return ""
-    sources = [source for source in configured_sources(config) if not source.is_catalog]
+    sources = [source for source in list_configured_sources(config) if not source.is_catalog]
     if len({source.described_job_types for source in sources}) < 2:
         return ""
     *first, last = (source.name for source in sources)
@@ -109,7 +109,7 @@ def _finding(report: Report, unjoined: str, *, has_notices: bool) -> Diagnosis:
     fix = _fix(report.near_misses)
     if report.unmet:
         error = TooFewJoined(f"merge.expect: {'; '.join(report.unmet)}")
-        return failed(
+        return report_failure(
             JOINS, error, fix or "correct the configuration; lineage-merge build lists what is not joined"
         )
     if not report.near_misses:

@@ -9,7 +9,7 @@ from lineage_merge.infra.embedded import java
 from lineage_merge.infra.storage import is_s3
 from lineage_merge.model.errors import JavaMissing, SourceDenied
 from lineage_merge.sources import registry
-from lineage_merge.sources.diagnosis import Diagnosis, failed, ok, skipped, warning
+from lineage_merge.sources.diagnosis import Diagnosis, ok, report_failure, report_skipped, warning
 from lineage_merge.sources.kafka_landing import broker_check
 
 CREDENTIALS = "AWS credentials"
@@ -35,11 +35,11 @@ def examine(config: Config) -> Iterator[Diagnosis]:
 
 def _java(*, needed: bool) -> Diagnosis:
     if not needed:
-        return skipped(JAVA, "not needed")
+        return report_skipped(JAVA, "not needed")
     try:
         return ok(JAVA, str(java.find_java()))
     except JavaMissing as error:
-        return failed(JAVA, error, f"{_INSTALL}, or set JAVA_HOME (Glue provides it)")
+        return report_failure(JAVA, error, f"{_INSTALL}, or set JAVA_HOME (Glue provides it)")
 
 
 def _sql(config: Config) -> Diagnosis:
@@ -50,7 +50,7 @@ def _sql(config: Config) -> Diagnosis:
         source.without_sqlglot for source, _ in registry.list_configured(config) if source.without_sqlglot
     ]
     if not missing:
-        return skipped(SQL, "not needed by these sources")
+        return report_skipped(SQL, "not needed by these sources")
     message = f"sqlglot is not installed: {', '.join(missing)}"
     return warning(SQL, message, "install lineage-merge[columns]")
 
@@ -74,10 +74,12 @@ def examine_aws(config: Config) -> Iterator[Diagnosis]:
         credentials = session.get_credentials()
         region = session.region_name
     except BotoCoreError as error:
-        yield failed(CREDENTIALS, SourceDenied(f"no AWS credentials ({type(error).__name__})"), LOG_IN)
+        yield report_failure(
+            CREDENTIALS, SourceDenied(f"no AWS credentials ({type(error).__name__})"), LOG_IN
+        )
         return
     if credentials is None:
-        yield failed(CREDENTIALS, SourceDenied("no AWS credentials found"), LOG_IN)
+        yield report_failure(CREDENTIALS, SourceDenied("no AWS credentials found"), LOG_IN)
     else:
         yield ok(CREDENTIALS, f"from {credentials.method}, {f'region {region}' if region else 'no region'}")
 

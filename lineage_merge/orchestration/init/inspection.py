@@ -22,7 +22,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.init.discovery import Inputs
 from lineage_merge.orchestration.init.findings import Findings, JobFindings, ObservedJob
 from lineage_merge.orchestration.init.remedies import explain_errors, no_lineage, option_fix
-from lineage_merge.orchestration.read_sources import configured_sources, read_all
+from lineage_merge.orchestration.read_sources import list_configured_sources, read_all
 from lineage_merge.sources import line_files, registry
 from lineage_merge.sources.discovery import ProjectFindings
 from lineage_merge.sources.kinds import Kind
@@ -100,7 +100,7 @@ def _read_all(config: Config, on_progress: ProgressCallback) -> JobFindings:
     plain = dataset_resolver.from_config(config)
     resolver = _RecordingResolver(plain.environment, plain.rules, plain.catalogs)
     jobs: list[ObservedJob] = []
-    for source in configured_sources(config):
+    for source in list_configured_sources(config):
         records = read_all(LocalEngine(), config, resolver, [source], on_progress).collect()
         observed_jobs = _list_observed_jobs(source.key, records)
         if not observed_jobs:
@@ -129,7 +129,7 @@ def _raise_if_rejected(source: Source[Any], records: list[Record]) -> None:
 
 def _raise_if_missing(inputs: Inputs, config: Config, findings: JobFindings) -> None:
     """Raise `SourceMissing` for files of lines without a job. A new database may be empty."""
-    for source in configured_sources(config):
+    for source in list_configured_sources(config):
         key, locations, _ = inputs[source.key]
         if key == source.discovery().line_key and not any(job.source == source.key for job in findings.jobs):
             raise no_lineage(source, " ".join(locations), _recognize(locations))

@@ -55,7 +55,7 @@ def _add_fix(error: SourceError, source: Source[Any], key: str, location: str) -
     if error.remedy:
         option = _option(error.remedy, location)
         if option and is_created:
-            option = _near(source, location) or option
+            option = _find_near(source, location) or option
         problem = error.message.removesuffix(f": {error.remedy}")
         return type(error)(f"{problem}. Fix: {option}", option) if option else error
     if not location:
@@ -84,10 +84,10 @@ def _option(remedy: str, location: str) -> str:
 
 
 def _write_fix(source: Source[Any], location: str) -> str:
-    return _near(source, location) or source.discovery().how_to_create
+    return _find_near(source, location) or source.discovery().how_to_create
 
 
-def _near(source: Source[Any], location: str) -> str:
+def _find_near(source: Source[Any], location: str) -> str:
     """Return the option with a document of the source at a location or beside it, "" if there is none."""
     return _nearby(source, location) or _nearby(source, parent(location))
 

@@ -12,7 +12,7 @@ from lineage_merge.merge.report_builder import SAME_NAME
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.orchestration import read_sources
-from lineage_merge.orchestration.read_sources import configured_sources, input_bytes
+from lineage_merge.orchestration.read_sources import input_bytes, list_configured_sources
 
 # Kinds of problems that explain why datasets are not joined, the most specific first.
 _REASONS = ("not-joined", "no-producer", "no-consumer")
@@ -56,7 +56,7 @@ def verify(config: Config, on_progress: ProgressCallback = no_progress) -> Verif
         reasons=() if shared else _why_not_joined(config, report),
         rejected=tuple(
             ": ".join(filter(None, (problem.document, problem.field, problem.message)))
-            for problem in report.of_kind("rejected")[:_MAX_REJECTED]
+            for problem in report.select_kind("rejected")[:_MAX_REJECTED]
         ),
         dataset=_dataset_to_ask_about(rows),
         datasets=sum(row["label"] in DATASET_LABELS for row in rows),
@@ -65,10 +65,10 @@ def verify(config: Config, on_progress: ProgressCallback = no_progress) -> Verif
 
 def _why_not_joined(config: Config, report: Report) -> tuple[str, ...]:
     """Return why nothing is joined, as far as known."""
-    sources = configured_sources(config)
+    sources = list_configured_sources(config)
     if len(sources) < 2:
         return (f"{sources[0].name} is the only source: there is nothing to join it with",)
-    problems = [problem for kind in _REASONS for problem in report.of_kind(kind)]
+    problems = [problem for kind in _REASONS for problem in report.select_kind(kind)]
     return tuple(f"{problem.document}: {problem.message}" for problem in problems[:_MAX_REASONS])
 
 

@@ -105,10 +105,10 @@ def default_schema(
     """Return the default schema with which most datasets are joined; None if no default is needed."""
     given_projects = list(projects)
     names = frozenset[str]().union(*(project.sources | project.built for project in given_projects))
-    without = _matched(namespace, "", names, jobs)
+    without = _match_names(namespace, "", names, jobs)
     schemas = dict.fromkeys(schema for project in given_projects for schema in project.schemas)
     matches = [
-        (schema, _matched(namespace, schema, names, jobs))
+        (schema, _match_names(namespace, schema, names, jobs))
         for schema in schemas
         if _completes(namespace, schema)
     ]
@@ -120,7 +120,7 @@ def default_schema(
 def _best_match(project: ProjectFindings, namespace: str, jobs: JobFindings) -> frozenset[str]:
     names = project.sources | project.built
     defaults = ["", *(schema for schema in project.schemas if _completes(namespace, schema))]
-    matches = [_matched(namespace, default, names, jobs) for default in defaults]
+    matches = [_match_names(namespace, default, names, jobs) for default in defaults]
     return max(matches, key=lambda matched: _rank(project, matched))
 
 
@@ -129,7 +129,7 @@ def _rank(project: ProjectFindings, matched: frozenset[str]) -> tuple[int, int]:
     return len(matched & project.sources), len(matched)
 
 
-def _matched(namespace: str, default: str, names: frozenset[str], jobs: JobFindings) -> frozenset[str]:
+def _match_names(namespace: str, default: str, names: frozenset[str], jobs: JobFindings) -> frozenset[str]:
     """Return the names of datasets that Spark's side has, if the project's tables are in a namespace."""
     return _match(namespace, default, names, jobs.references, tuple(sorted(jobs.catalogs.items())))
 

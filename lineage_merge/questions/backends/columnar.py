@@ -76,7 +76,7 @@ class _Vertices:
     def ids(self, positions: Sequence[int]) -> list[str]:
         return values_at(self._columns, "id", positions)
 
-    def at(self, positions: Sequence[int]) -> list[Vertex]:
+    def take(self, positions: Sequence[int]) -> list[Vertex]:
         return list(map(vertex_of_row, rows_at(self._columns, positions)))
 
     def select(
@@ -150,7 +150,7 @@ class _Edges:
         starts, ends = (positions_of(column.take(edges)) for column in self._ends)
         return starts, ends
 
-    def at(self, positions: Sequence[int]) -> list[Edge]:
+    def take(self, positions: Sequence[int]) -> list[Edge]:
         return list(map(edge_of_row, rows_at(self._columns, positions)))
 
     def values(self, key: str, positions: Sequence[int]) -> list[str]:

@@ -65,7 +65,7 @@ class GremlinGraph:
             for row in self._execute(lambda g: vertices_at(g, batch))  # noqa: B023
         ]
 
-    def named(
+    def find_named(
         self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> list[Vertex]:
         """See `LineageGraph`."""
@@ -132,7 +132,7 @@ class GremlinGraph:
         }
         return [_edge(row) for row in by_id.values()]
 
-    def tagged(
+    def find_tagged(
         self,
         labels: Sequence[str],
         environment: str | None = None,
@@ -170,13 +170,13 @@ class GremlinGraph:
             for pair in self._execute(lambda g: pairs_from(g, batch, labels, dag))  # noqa: B023
         }
 
-    def without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+    def find_without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
-        return set(self._execute(lambda g: without_consumer(g, environment, dag)))
+        return set(self._execute(lambda g: select_without_consumer(g, environment, dag)))
 
-    def without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+    def find_without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
-        return set(self._execute(lambda g: without_producer(g, environment, dag)))
+        return set(self._execute(lambda g: select_without_producer(g, environment, dag)))
 
     def everything(
         self, environment: str | None = None, dag: str | None = None, labels: Sequence[str] | None = None
@@ -308,13 +308,17 @@ def reach(
     return (walk if depth is None else walk.times(depth)).id_()
 
 
-def without_consumer(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
+def select_without_consumer(
+    g: GraphTraversalSource, environment: str | None, dag: str | None
+) -> GraphTraversal:
     """Return the ids of written datasets that feed no other dataset."""
     written = select_vertices(g, DATASET_LABELS, environment, None).where(_filter_dag(__.in_e("writes"), dag))
     return written.as_("dataset").not_(__.out("feeds").where(P.neq("dataset"))).id_()
 
 
-def without_producer(g: GraphTraversalSource, environment: str | None, dag: str | None) -> GraphTraversal:
+def select_without_producer(
+    g: GraphTraversalSource, environment: str | None, dag: str | None
+) -> GraphTraversal:
     """Return the ids of datasets that are read, but neither fed nor written."""
     read = select_vertices(g, DATASET_LABELS, environment, None).where(_filter_dag(__.out_e("feeds"), dag))
     return read.not_(__.in_e("feeds", "writes")).id_()

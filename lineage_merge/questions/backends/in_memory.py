@@ -42,7 +42,7 @@ class _Vertices:
     def ids(self, positions: Sequence[int]) -> list[str]:
         return [self._vertices[position].id for position in positions]
 
-    def at(self, positions: Sequence[int]) -> list[Vertex]:
+    def take(self, positions: Sequence[int]) -> list[Vertex]:
         return [self._vertices[position] for position in positions]
 
     def select(
@@ -86,16 +86,16 @@ class _Edges:
         ]
 
     def ends(self, positions: Sequence[int]) -> tuple[list[int], list[int]]:
-        edges = self.at(positions)
+        edges = self.take(positions)
         return [self._positions[edge.from_id] for edge in edges], [
             self._positions[edge.to_id] for edge in edges
         ]
 
-    def at(self, positions: Sequence[int]) -> list[Edge]:
+    def take(self, positions: Sequence[int]) -> list[Edge]:
         return [self._edges[position] for position in positions]
 
     def values(self, key: str, positions: Sequence[int]) -> list[str]:
-        return [str(edge.properties.get(key, "")) for edge in self.at(positions)]
+        return [str(edge.properties.get(key, "")) for edge in self.take(positions)]
 
 
 def _matches(vertex: Vertex, match: Match) -> bool:

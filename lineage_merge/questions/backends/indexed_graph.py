@@ -65,7 +65,7 @@ class Vertices(Protocol):
     def ids(self, positions: Sequence[int]) -> list[str]:
         """Return the ids at positions."""
 
-    def at(self, positions: Sequence[int]) -> list[Vertex]:
+    def take(self, positions: Sequence[int]) -> list[Vertex]:
         """Return the vertices at positions."""
 
     def select(
@@ -89,7 +89,7 @@ class Edges(Protocol):
     def ends(self, positions: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
         """Return the positions of the vertices where edges start, and where they end."""
 
-    def at(self, positions: Sequence[int]) -> list[Edge]:
+    def take(self, positions: Sequence[int]) -> list[Edge]:
         """Return the edges at positions."""
 
     def values(self, key: str, positions: Sequence[int]) -> list[str]:
@@ -109,14 +109,14 @@ class IndexedGraph:
 
     def vertices(self, ids: Iterable[str]) -> list[Vertex]:
         """See `LineageGraph`."""
-        return self._vertices.at(self._vertices.positions(ids))
+        return self._vertices.take(self._vertices.positions(ids))
 
-    def named(
+    def find_named(
         self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> list[Vertex]:
         """See `LineageGraph`."""
         match = Match(("id", *NAMES), (text,))
-        return self._vertices.at(self._vertices.select(labels, environment, dag, match))
+        return self._vertices.take(self._vertices.select(labels, environment, dag, match))
 
     def search(
         self,
@@ -131,7 +131,7 @@ class IndexedGraph:
         selected = self._vertices.select(labels, environment, dag, match)
         by_id = zip(self._vertices.ids(selected), selected, strict=True)
         ordered = sorted(by_id) if limit is None else nsmallest(limit, by_id)
-        return self._vertices.at([position for _, position in ordered])
+        return self._vertices.take([position for _, position in ordered])
 
     def with_value(
         self,
@@ -147,11 +147,11 @@ class IndexedGraph:
 
     def edges_from(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
         """See `LineageGraph`."""
-        return self._edges.at(self._next(self._vertices.positions(ids), labels, "down", dag))
+        return self._edges.take(self._next(self._vertices.positions(ids), labels, "down", dag))
 
     def edges_to(self, ids: Iterable[str], labels: Sequence[str], dag: str | None = None) -> list[Edge]:
         """See `LineageGraph`."""
-        return self._edges.at(self._next(self._vertices.positions(ids), labels, "up", dag))
+        return self._edges.take(self._next(self._vertices.positions(ids), labels, "up", dag))
 
     def reach(
         self,
@@ -171,9 +171,9 @@ class IndexedGraph:
         """See `LineageGraph`."""
         starts = self._vertices.positions(ids)
         below = dict.fromkeys([*starts, *self._reach(starts, labels, "down", None, dag)])
-        return self._edges.at(self._next(below, (*labels, *ends), "down", dag))
+        return self._edges.take(self._next(below, (*labels, *ends), "down", dag))
 
-    def tagged(
+    def find_tagged(
         self,
         labels: Sequence[str],
         environment: str | None = None,
@@ -182,7 +182,7 @@ class IndexedGraph:
     ) -> list[Vertex]:
         """See `LineageGraph`."""
         match = Match(("tags",), None if tags is None else tuple(tags))
-        return self._vertices.at(self._vertices.select(labels, environment, dag, match))
+        return self._vertices.take(self._vertices.select(labels, environment, dag, match))
 
     def feeds_without_columns(self, ids: Iterable[str], dag: str | None = None) -> list[Edge]:
         """See `LineageGraph`."""
@@ -196,7 +196,7 @@ class IndexedGraph:
             self._edges.values("job_name", feeds),
             strict=True,
         )
-        return self._edges.at(
+        return self._edges.take(
             [edge for edge, to, state, job in known if state == "unavailable" or job not in jobs[to]]
         )
 
@@ -211,7 +211,7 @@ class IndexedGraph:
         starts, ends = self._edges.ends(self._edges.select(labels, environment, dag))
         return set(zip(self._vertices.ids(starts), self._vertices.ids(ends), strict=True))
 
-    def without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+    def find_without_consumer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
         written = self._edges.adjacency("writes", "up", dag)
         feeds = self._edges.adjacency("feeds", "down", None)
@@ -226,7 +226,7 @@ class IndexedGraph:
             )
         )
 
-    def without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
+    def find_without_producer(self, environment: str | None = None, dag: str | None = None) -> set[str]:
         """See `LineageGraph`."""
         read = self._edges.adjacency("feeds", "down", dag)
         produced = [self._edges.adjacency(label, "up", None) for label in ("feeds", "writes")]
@@ -248,10 +248,10 @@ class IndexedGraph:
         wanted = (*VERTEX_LABELS, *EDGE_LABELS) if labels is None else labels
         vertices = [label for label in wanted if label in ALL_VERTEX_LABELS]
         for batch in batched(self._vertices.select(vertices, environment, dag) if vertices else (), _BATCH):
-            yield from self._vertices.at(batch)
+            yield from self._vertices.take(batch)
         edges = [label for label in wanted if label not in ALL_VERTEX_LABELS]
         for batch in batched(self._edges.select(edges, environment, dag) if edges else (), _BATCH):
-            yield from self._edges.at(batch)
+            yield from self._edges.take(batch)
 
     def _add_fields(self, columns: Sequence[int]) -> Sequence[int]:
         fields = self._reach(columns, [_FIELDS], "down", None, None)

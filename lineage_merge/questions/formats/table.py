@@ -78,7 +78,7 @@ class AnswerTable:
             for row in rows
         ]
 
-    def without_empty_columns(self) -> "AnswerTable":
+    def drop_empty_columns(self) -> "AnswerTable":
         """Return the table without optional columns that have no values."""
         shown = [
             number
@@ -190,7 +190,7 @@ def _html_parts(renderables: Iterable[RenderableType], note: str) -> Iterator[st
         if isinstance(renderable, AnswerTable):
             # Tables without rows are omitted: the note is shown instead.
             if renderable.values:
-                yield from _html_table(renderable.without_empty_columns())
+                yield from _html_table(renderable.drop_empty_columns())
         elif text := one_line(str(renderable)):
             yield f"<p>{escape(text)}</p>"
     if note:

@@ -133,16 +133,16 @@ def _draw(plan: _Plan) -> Iterator[Text]:
             continue
         yield _write_name(plan, start)
         # A stack of lines to draw, each with its prefix.
-        left = [("", child) for child in reversed(_below(plan, start))]
+        left = [("", child) for child in reversed(_list_below(plan, start))]
         while left:
             guide, (line, opened, is_last) = left.pop()
             yield Text(f"{guide}{'└── ' if is_last else '├── '}").append_text(line)
             if opened is not None:
                 inner = f"{guide}{'    ' if is_last else '│   '}"
-                left += [(inner, child) for child in reversed(_below(plan, opened))]
+                left += [(inner, child) for child in reversed(_list_below(plan, opened))]
 
 
-def _below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
+def _list_below(plan: _Plan, here: str) -> list[tuple[Text, str | None, bool]]:
     """Return the lines below a vertex, each with the expanded vertex if any, and whether it is the last."""
     lines: list[tuple[Text, str | None]] = [
         (_column(plan, column), None) for column in plan.columns.get(here, ())

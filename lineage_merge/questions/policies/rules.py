@@ -81,7 +81,7 @@ def layer_reads(policy: Policy, rule: LayerRule, scope: PolicyScope) -> CheckedP
     ]
     if scope.dag and not of_layer and rule.layer in layers:
         notes.append(f"layer {rule.layer} has no datasets of DAG {scope.dag}")
-    notes += scope.unmatched(policy.exceptions, policy.exceptions, used)
+    notes += scope.report_unmatched(policy.exceptions, policy.exceptions, used)
     return CheckedPolicy(policy, len(targets), tuple(violations), tuple(notes))
 
 
@@ -161,7 +161,7 @@ def tag_reach(policy: Policy, rule: TagRule, scope: PolicyScope) -> CheckedPolic
         for tag in rule.tags
         if tag not in existing
     ]
-    notes += scope.unmatched((*wanted.globs, *accepted.globs), accepted.globs, used)
+    notes += scope.report_unmatched((*wanted.globs, *accepted.globs), accepted.globs, used)
     return CheckedPolicy(policy, len(selected), tuple(violations), tuple(notes))
 
 
@@ -285,7 +285,7 @@ def _updates(
 ) -> Iterator[Violation]:
     """Yield the datasets whose last update is too long ago or unknown."""
     for update in updates:
-        if any(expectation.unmet for expectation in expectations.of(update) if expectation.policy):
+        if any(expectation.unmet for expectation in expectations.derive(update) if expectation.policy):
             age = duration_text(expectations.now - (update.not_after or 0))
             message = f"was last updated {age} ago; the maximum is {duration_text(rule.within_ms)}"
             yield violation_of(update.dataset, message, "run the job that writes it", policy)
@@ -308,7 +308,7 @@ def _missing_datasets(
     violations = []
     left = list(notes)
     for glob in globs:
-        (note,) = scope.unmatched([glob])
+        (note,) = scope.report_unmatched([glob])
         if is_name(glob) and note in left:
             left.remove(note)
             fix = f"merge the job that writes it, or correct the name in the policy{_suggestion(glob, scope)}"

@@ -99,7 +99,7 @@ class PolicyScope:
 
     @cached_property
     def tag_names(self) -> frozenset[str]:
-        tagged = self.graph.tagged((*DATASET_LABELS, COLUMN), self.environment)
+        tagged = self.graph.find_tagged((*DATASET_LABELS, COLUMN), self.environment)
         return frozenset(tag for vertex in tagged for tag in vertex.properties["tags"])
 
     def vertices(self, ids: Iterable[str]) -> Mapping[str, Vertex]:
@@ -122,9 +122,9 @@ class PolicyScope:
                 used.update(matching, but)
                 if not but:
                     selected.append(dataset)
-        return selected, self.unmatched((*wanted.globs, *accepted.globs), accepted.globs, used)
+        return selected, self.report_unmatched((*wanted.globs, *accepted.globs), accepted.globs, used)
 
-    def unmatched(
+    def report_unmatched(
         self, globs: Iterable[str], exceptions: Collection[str] = (), used: Collection[str] = ()
     ) -> list[str]:
         """Return a note per glob that matches nothing, which are those not in `used`."""

@@ -114,7 +114,9 @@ class Situation:
 
     def is_old(self, dataset: str) -> bool:
         """Whether the age of a dataset exceeds an expected one."""
-        return any(expectation.unmet == "age" for expectation in self.expectations.of(self.updates[dataset]))
+        return any(
+            expectation.unmet == "age" for expectation in self.expectations.derive(self.updates[dataset])
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +205,7 @@ def find_failed_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
     for job in situation.updates[dataset].jobs:
         if job.properties.get("status") == FAILED:
             at = job.properties.get("last_run_at")
-            evidence = f"{job.name} failed{_at(at)}"
+            evidence = f"{job.name} failed{_format_time(at)}"
             yield Finding(job, evidence, ("jobs", "--failed", "--search", job.name), at, FAILED)
 
 
@@ -212,8 +214,8 @@ def find_skipped_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
     for job in situation.updates[dataset].jobs:
         if skipped := _find_skip(job):
             ran = job.properties.get("last_run_at")
-            last = f"its last run was{_at(ran)}" if ran is not None else "no run is known"
-            evidence = f"{job.name} was skipped{_at(skipped)}; {last}"
+            last = f"its last run was{_format_time(ran)}" if ran is not None else "no run is known"
+            evidence = f"{job.name} was skipped{_format_time(skipped)}; {last}"
             yield Finding(job, evidence, ("jobs", "--search", job.name), skipped, SKIPPED)
 
 
@@ -239,14 +241,14 @@ def missing_runs(situation: Situation, dataset: str) -> Iterator[Finding]:
         if at is None or job.properties.get("status") == FAILED or _find_skip(job):
             continue
         following = ("jobs", "--search", job.name)
-        ran = f"{job.name} last ran{_at(at)}"
+        ran = f"{job.name} last ran{_format_time(at)}"
         missed = _find_missed_run(situation, job, at)
         if other is not None and updated[other] > at:
-            evidence = f"{ran}; input {situation.title(other)} was updated{_at(updated[other])}"
+            evidence = f"{ran}; input {situation.title(other)} was updated{_format_time(updated[other])}"
             yield Finding(job, evidence, following, at, SUCCEEDED, other=other, other_at=updated[other])
         elif missed is not None:
             dag, dag_at = missed
-            evidence = f"{ran}; most other jobs of {dag} ran{_at(dag_at)} or later"
+            evidence = f"{ran}; most other jobs of {dag} ran{_format_time(dag_at)} or later"
             yield Finding(job, evidence, following, at, SUCCEEDED, other_at=dag_at)
         elif situation.is_old(dataset):
             evidence = f"{ran}, {duration_text(situation.expectations.now - at)} ago"
@@ -270,11 +272,11 @@ def stale_sources(situation: Situation, dataset: str) -> Iterator[Finding]:
     following = ("freshness", situation.title(dataset))
     status = str(check.properties.get("status", "")) if check else ""
     if check is not None and status in STALE_CHECKS:
-        rows = f", newest row{_at(at)}" if at else ""
-        evidence = f"{check.name} {status}{_at(check.properties.get('last_run_at'))}{rows}"
+        rows = f", newest row{_format_time(at)}" if at else ""
+        evidence = f"{check.name} {status}{_format_time(check.properties.get('last_run_at'))}{rows}"
         yield Finding(check, evidence, following, at, status)
     elif at is not None and update.written_at is None and situation.is_old(dataset):
-        evidence = f"newest row{_at(at)}, {duration_text(situation.expectations.now - at)} ago"
+        evidence = f"newest row{_format_time(at)}, {duration_text(situation.expectations.now - at)} ago"
         yield Finding(update.dataset, evidence, following, at)
 
 
@@ -282,9 +284,9 @@ def late_writes(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the dataset if it is an input that was updated after the dataset in question."""
     if dataset in situation.newer_inputs.get(situation.start, {}):
         update, start = situation.updates[dataset], situation.updates[situation.start]
-        failed = f" before the failed run{_at(start.failed_at)}"
-        before = failed if start.is_uncertain else _at(start.updated_at)
-        evidence = f"updated{_at(update.updated_at)}; {start.dataset.title} was last updated{before}"
+        failed = f" before the failed run{_format_time(start.failed_at)}"
+        before = failed if start.is_uncertain else _format_time(start.updated_at)
+        evidence = f"updated{_format_time(update.updated_at)}; {start.dataset.title} was last updated{before}"
         yield Finding(
             update.dataset,
             evidence,
@@ -299,7 +301,7 @@ def recent_changes(situation: Situation, dataset: str) -> Iterator[Finding]:
     """Yield the dataset if recent merges changed its inputs, its columns or how they are computed."""
     if changes := situation.changes.get(dataset):
         evidence = "; ".join(
-            f"merge {change.merge} of {change.dag}{_at(change.at)}: {', '.join(change.changes)}"
+            f"merge {change.merge} of {change.dag}{_format_time(change.at)}: {', '.join(change.changes)}"
             for change in changes
         )
         following = ("history", situation.title(dataset))
@@ -317,7 +319,7 @@ def find_failed_tests(situation: Situation, dataset: str) -> Iterator[Finding]:
         properties = check.assertion.properties
         failures = properties.get("failures")
         rows = "" if failures is None else f", {failures:,} failing {'row' if failures == 1 else 'rows'}"
-        evidence = f"{check.assertion.name} {check.status}{_at(properties.get('last_run_at'))}{rows}"
+        evidence = f"{check.assertion.name} {check.status}{_format_time(properties.get('last_run_at'))}{rows}"
         following = ("tests", situation.title(dataset), "--failed")
         yield Finding(
             check.assertion, evidence, following, properties.get("last_run_at"), check.status, failures
@@ -343,7 +345,7 @@ def is_freshness(assertion: Vertex) -> bool:
     return assertion.properties.get("assertion_type") == FRESHNESS
 
 
-def _at(milliseconds: int | None) -> str:
+def _format_time(milliseconds: int | None) -> str:
     return f" at {utc_time(milliseconds, seconds=True)}" if milliseconds is not None else ""
 
 
@@ -370,7 +372,7 @@ def _silent_writes(
     silent: dict[str, dict[str, str]] = defaultdict(dict)
     for merge in graph.vertices(f"{encode(environment)}|{encode(dag)}|merge_run" for dag in sorted(dags)):
         report = Report.from_json(json.loads(str(merge.properties.get("report") or "{}")))
-        for problem in report.of_kind("silent"):
+        for problem in report.select_kind("silent"):
             silent[problem.document][problem.field] = problem.message
     return silent
 

@@ -54,7 +54,7 @@ class Checks:
     datasets: Mapping[str, Vertex] = field(default_factory=dict)
     unchecked: tuple[Vertex, ...] = ()
 
-    def failed(self) -> tuple[Check, ...]:
+    def list_failed(self) -> tuple[Check, ...]:
         """Return the checks whose newest result is failed, error or warned."""
         return tuple(check for check in self.checks if check.status in NOT_PASSED)
 

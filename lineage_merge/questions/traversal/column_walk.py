@@ -40,8 +40,8 @@ def column_edges(
     labels = (_FEEDS, "influences") if influences else (_FEEDS,)
     inner = _walk_without_fields(graph, set(starts), direction, depth, dag)
     if inner is not None:
-        return _at(graph, inner, labels, direction, dag)
-    return list(_through_fields(graph, starts, labels, direction, depth, dag).values())
+        return _read_edges(graph, inner, labels, direction, dag)
+    return list(_walk_fields(graph, starts, labels, direction, depth, dag).values())
 
 
 def find_reached_columns(
@@ -58,7 +58,7 @@ def find_reached_columns(
     )
     if not have_fields(graph, reached.union(starts), depth):
         return reached
-    return column_ends(_through_fields(graph, starts, (_FEEDS,), direction, depth, dag).values())
+    return column_ends(_walk_fields(graph, starts, (_FEEDS,), direction, depth, dag).values())
 
 
 def column_ends(edges: Iterable[Edge]) -> set[str]:
@@ -88,14 +88,14 @@ def have_fields(graph: LineageGraph, columns: Collection[str], depth: int | None
     )
 
 
-def _at(
+def _read_edges(
     graph: LineageGraph, ids: Iterable[str], labels: Sequence[str], direction: Direction, dag: str | None
 ) -> list[Edge]:
     ask = graph.edges_from if direction == "down" else graph.edges_to
     return ask(sorted(ids), labels, dag)
 
 
-def _through_fields(
+def _walk_fields(
     graph: LineageGraph,
     starts: Iterable[str],
     labels: Sequence[str],
@@ -114,7 +114,7 @@ def _through_fields(
         below = gather((structure, column) for column in frontier for structure in structures_of(column))
         following: set[str] = set()
         for edge in sorted(
-            _at(graph, inside | below.keys(), labels, direction, dag), key=lambda edge: edge.id
+            _read_edges(graph, inside | below.keys(), labels, direction, dag), key=lambda edge: edge.id
         ):
             here = edge.from_id if direction == "down" else edge.to_id
             followed = [pass_on(edge, column, direction) for column in below.get(here, ())]

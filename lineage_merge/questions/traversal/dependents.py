@@ -60,7 +60,7 @@ class Dependents:
     elements: tuple[Dependent, ...]
     states: States | None = None
 
-    def of_kind(self, kind: Kind) -> list[Dependent]:
+    def select_kind(self, kind: Kind) -> list[Dependent]:
         return [element for element in self.elements if element.kind == kind]
 
     @property
@@ -270,6 +270,7 @@ def _effect(states: States, test: Vertex, checked: Iterable[str]) -> Effect:
         # A test of a dataset may use any of its columns.
         step = Step(USE) if identifier in states.of_columns else of_column
         effects += [
-            effect(states.change, follow(states.change, state, step)) for state in states.of(identifier)
+            effect(states.change, follow(states.change, state, step))
+            for state in states.find_states(identifier)
         ]
     return worst(effects)

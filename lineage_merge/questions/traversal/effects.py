@@ -157,13 +157,13 @@ class States:
     jobs: defaultdict[str, set[State]] = field(default_factory=lambda: defaultdict(set))
     of_columns: defaultdict[str, set[State]] = field(default_factory=lambda: defaultdict(set))
 
-    def of(self, identifier: str) -> set[State]:
+    def find_states(self, identifier: str) -> set[State]:
         """Return the states of a dataset, exposure or column; of a dataset, also those of its columns."""
         return self.elements.get(identifier, set()) | self.of_columns.get(identifier, set())
 
     def effect_on(self, identifier: str) -> Effect:
         """Return the worst effect on a dataset, exposure, column or job."""
-        states = self.of(identifier) | self.jobs.get(identifier, set())
+        states = self.find_states(identifier) | self.jobs.get(identifier, set())
         return worst(effect(self.change, state) for state in states)
 
 
@@ -202,7 +202,9 @@ def propagate(
         states.of_columns[dataset_of(identifier)].update(own_states)
     # Exposures have no columns: they may use any of what they read.
     for use in uses:
-        states.elements[use.to_id] |= {follow(change, state, Step(USE)) for state in states.of(use.from_id)}
+        states.elements[use.to_id] |= {
+            follow(change, state, Step(USE)) for state in states.find_states(use.from_id)
+        }
     return states
 
 

@@ -8,7 +8,7 @@ from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Subgraph, Ver
 from lineage_merge.model.elements import JobKey, dataset_of, job_id, structures_of
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.traversal.column_walk import column_edges, find_reached_columns, with_derived
-from lineage_merge.questions.traversal.lineage import complete_subgraph, distances, ends, within_depth
+from lineage_merge.questions.traversal.lineage import complete_subgraph, distances, ends, find_within_depth
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def _find_of_datasets(graph: LineageGraph, changed: Vertex, depth: int | None, d
     if changed.label == JOB:
         written = graph.edges_from([changed.id], ["writes"], dag)
         starts = {edge.to_id for edge in written}
-    inner = within_depth(graph, starts, "down", depth, dag)
+    inner = find_within_depth(graph, starts, "down", depth, dag)
     edges = graph.edges_from(sorted(inner), ["feeds"], dag)
     reached_graph = complete_subgraph(graph, {changed.id, *starts, *ends(edges)}, [*edges, *written], dag)
     of_starts = graph.edges_from(sorted(starts), ["has_column"])
@@ -106,16 +106,16 @@ def _find_of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag
     }
     followed = [*edges, *influencing, *using]
 
-    def known(ids: Iterable[str]) -> tuple[Vertex, ...]:
+    def select_known(ids: Iterable[str]) -> tuple[Vertex, ...]:
         return tuple(vertices[identifier] for identifier in sorted(ids) if identifier in vertices)
 
     return Impact(
-        subgraph(known(columns | ends(followed)), followed),
-        datasets=known(owners - exposures - {own}),
-        indirectly_affected=known(indirectly_affected - exposures),
-        columns=known(column for column in columns if not _is_in(column, {changed.id})),
+        subgraph(select_known(columns | ends(followed)), followed),
+        datasets=select_known(owners - exposures - {own}),
+        indirectly_affected=select_known(indirectly_affected - exposures),
+        columns=select_known(column for column in columns if not _is_in(column, {changed.id})),
         jobs=_jobs(graph, followed),
-        exposures=known(exposures),
+        exposures=select_known(exposures),
         dags=_dags(followed),
     )
 

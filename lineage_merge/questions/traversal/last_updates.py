@@ -110,12 +110,14 @@ def last_updates(graph: LineageGraph, datasets: Iterable[Vertex]) -> dict[str, L
         if vertex is not None and vertex.properties.get("assertion_type") == FRESHNESS:
             checked[check.to_id].add(check.from_id)
     return {
-        identifier: LastUpdate(dataset, _at(vertices, jobs[identifier]), _at(vertices, checked[identifier]))
+        identifier: LastUpdate(
+            dataset, _select(vertices, jobs[identifier]), _select(vertices, checked[identifier])
+        )
         for identifier, dataset in by_id.items()
     }
 
 
-def _at(vertices: Mapping[str, Vertex], ids: Iterable[str]) -> tuple[Vertex, ...]:
+def _select(vertices: Mapping[str, Vertex], ids: Iterable[str]) -> tuple[Vertex, ...]:
     return tuple(vertices[identifier] for identifier in sorted(ids) if identifier in vertices)
 
 

@@ -36,7 +36,7 @@ def lineage(
     if start.label == COLUMN:
         edges = column_edges(graph, {start.id}, direction, depth=depth, dag=dag)
     else:
-        inner = within_depth(graph, {start.id}, direction, depth, dag)
+        inner = find_within_depth(graph, {start.id}, direction, depth, dag)
         ask = graph.edges_from if direction == "down" else graph.edges_to
         edges = ask(sorted(inner), ["feeds"], dag)
     which: Influences = "by" if direction == "down" else "into"
@@ -50,7 +50,7 @@ def lineage(
     )
 
 
-def within_depth(
+def find_within_depth(
     graph: LineageGraph,
     starts: set[str],
     direction: Direction,

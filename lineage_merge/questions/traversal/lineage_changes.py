@@ -85,7 +85,7 @@ def compare_pictures(
     Columns, and how they are computed, are compared for datasets that both have. With `limit`, jobs are those
     that write one of its datasets.
     """
-    pictures = [_Picture.of(graph, environment, dag, limit or Limit()) for graph in (before, after)]
+    pictures = [_Picture.from_graph(graph, environment, dag, limit or Limit()) for graph in (before, after)]
     return sorted(
         _changes(*pictures),
         key=lambda change: (
@@ -122,7 +122,9 @@ class _Picture:
     expressions: Mapping[_Ends, dict[str, str]]
 
     @classmethod
-    def of(cls, graph: LineageGraph, environment: str | None, dag: str | None, limit: Limit) -> "_Picture":
+    def from_graph(
+        cls, graph: LineageGraph, environment: str | None, dag: str | None, limit: Limit
+    ) -> "_Picture":
         labels = [*DATASET_LABELS, COLUMN, JOB, "feeds", "feeds_column", "writes"]
         elements = [*graph.everything(environment, dag, labels)]
         edges = [element for element in elements if isinstance(element, Edge)]
@@ -133,14 +135,14 @@ class _Picture:
                 return limit.datasets is None or vertex.id in writers
             return limit.has_column(vertex.id) if vertex.label == COLUMN else limit.has_dataset(vertex.id)
 
-        def of_label(label: str, has: Callable[[str], bool]) -> dict[_Ends, dict[str, str]]:
+        def select_label(label: str, has: Callable[[str], bool]) -> dict[_Ends, dict[str, str]]:
             between = (edge for edge in edges if has(edge.from_id) and has(edge.to_id))
             return _group(edge for edge in between if edge.label == label)
 
         return cls(
             {element.id: element for element in elements if isinstance(element, Vertex) and counts(element)},
-            of_label("feeds", limit.has_dataset),
-            of_label("feeds_column", limit.has_column),
+            select_label("feeds", limit.has_dataset),
+            select_label("feeds_column", limit.has_column),
         )
 
 

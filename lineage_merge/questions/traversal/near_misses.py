@@ -9,7 +9,7 @@ from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge.near_misses.collection import Details, NearMisses
-from lineage_merge.merge.near_misses.collection import near_misses as of_rows
+from lineage_merge.merge.near_misses.collection import find_near_misses as of_rows
 from lineage_merge.merge.report import Dismissed, NearMiss
 from lineage_merge.questions.graph import LineageGraph
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lineage_merge.config import Config
 
 
-def near_misses(graph: LineageGraph, config: "Config") -> NearMisses:
+def read_near_misses(graph: LineageGraph, config: "Config") -> NearMisses:
     """Return the near misses of `config.environment`; fixes are changes of this configuration.
 
     Reads the edges between datasets and their jobs, and the columns of similar datasets.
@@ -27,12 +27,12 @@ def near_misses(graph: LineageGraph, config: "Config") -> NearMisses:
     return of_rows(rows, config, partial(_details_of, graph))
 
 
-def near_misses_of(
+def read_near_misses_of(
     graph: LineageGraph, config: "Config", datasets: Iterable[Vertex]
 ) -> list[NearMiss | Dismissed]:
     """Return the near misses of the environments of some datasets, dismissed ones at the end."""
     runs = [
-        near_misses(graph, replace(config, environment=environment))
+        read_near_misses(graph, replace(config, environment=environment))
         for environment in sorted({dataset.environment for dataset in datasets})
     ]
     return [pair for run in runs for pair in run.found] + [pair for run in runs for pair in run.dismissed]

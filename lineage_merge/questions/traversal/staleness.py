@@ -54,7 +54,7 @@ class Expectations:
     older_than_ms: int | None = None
     policies: Sequence[Policy] = ()
 
-    def of(self, update: LastUpdate) -> Iterator[Expectation]:
+    def derive(self, update: LastUpdate) -> Iterator[Expectation]:
         """Yield the expectations of a dataset of which it is known whether they hold."""
         if self.older_than_ms is not None and update.not_after is not None:
             unmet = self._find_exceeded(update.not_after, self.older_than_ms)
@@ -182,7 +182,7 @@ def assess(
     updates: Mapping[str, LastUpdate], inputs: Mapping[str, tuple[str, ...]], expectations: Expectations
 ) -> list[Freshness]:
     """Return the freshness of these datasets, as `freshness` does. Pure."""
-    expected = {dataset: tuple(expectations.of(update)) for dataset, update in updates.items()}
+    expected = {dataset: tuple(expectations.derive(update)) for dataset, update in updates.items()}
     of_inputs = input_updates(updates, inputs)
     newer = {dataset: of_inputs.newer(dataset, nearest=True) for dataset in updates}
     own: dict[str, tuple[Reason, ...]] = {

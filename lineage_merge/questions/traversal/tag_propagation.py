@@ -150,7 +150,7 @@ def propagate_ids(
         walk = _Walk(tag, reach, TagStops(of_tag, reach.datasets, sources))
         walk.run(origins[tag])
         carriers += sorted((*walk.carriers.values(), *walk.rows()), key=lambda carrier: carrier.id)
-        stops += sorted(walk.stopped(), key=lambda stop: stop.id)
+        stops += sorted(walk.list_stops(), key=lambda stop: stop.id)
     known = {**{vertex.id: vertex for vertex in reach.tagged}, **reach.datasets}
     return PropagatedTags(tuple(carriers), tuple(stops), known)
 
@@ -203,7 +203,7 @@ class _Walk:
         """Return the datasets that carry the tag by their rows only."""
         return [row for row in self._by_rows.values() if row.id not in self.carriers]
 
-    def stopped(self) -> list[Stop]:
+    def list_stops(self) -> list[Stop]:
         """Return the stops at elements that do not carry the tag by another path."""
         return [
             stop
@@ -227,7 +227,7 @@ class _Walk:
 
     def _pass(self, carrier: Carrier, edge: Edge, following: dict[str, Carrier]) -> None:
         last = Step(edge, carrier.id, carrier.last)
-        if reason := self._stops.at_edge(edge):
+        if reason := self._stops.find_at_edge(edge):
             self._stop(edge.to_id, carrier.origin, reason, last)
         elif decides_on_rows(edge):
             self._by_rows.setdefault(edge.to_id, Carrier(edge.to_id, self._tag, carrier.origin, True, last))
@@ -238,7 +238,7 @@ class _Walk:
         if carrier.id in self.carriers or carrier.id in level:
             return
         is_column = carrier.id not in self._reach.datasets
-        if is_column and (reason := self._stops.at_column(carrier.id)):
+        if is_column and (reason := self._stops.find_at_column(carrier.id)):
             self._stop(carrier.id, carrier.origin, reason, carrier.last)
         else:
             level[carrier.id] = carrier

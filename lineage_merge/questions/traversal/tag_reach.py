@@ -45,7 +45,7 @@ def read_reach(
 ) -> TagReach:
     """Read everything that these tags (None: any) can reach. `read`: datasets that are read already."""
     wanted = None if tags is None else sorted(set(tags))
-    vertices = graph.tagged((*DATASET_LABELS, COLUMN), environment, dag, wanted)
+    vertices = graph.find_tagged((*DATASET_LABELS, COLUMN), environment, dag, wanted)
     tagged = tuple(sorted(vertices, key=lambda vertex: vertex.id))
     reading = _Reading(graph, dag)
     tagged_datasets = {vertex.id: vertex for vertex in tagged if vertex.is_dataset}

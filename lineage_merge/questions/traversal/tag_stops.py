@@ -143,7 +143,7 @@ class TagStops:
     _dataset_globs: dict[str, str] = field(default_factory=dict)
     _cleared: dict[str, tuple[Cleared, ...]] = field(default_factory=dict)
 
-    def at_edge(self, edge: Edge) -> StopReason | None:
+    def find_at_edge(self, edge: Edge) -> StopReason | None:
         """Return why the tag does not pass an edge, None if it does."""
         settings = self.settings
         if settings.stop_at:
@@ -164,7 +164,7 @@ class TagStops:
         glob = self._glob_of(target) if settings.stop_at_datasets else ""
         return StopReason("dataset", glob) if glob else None
 
-    def at_column(self, column: str) -> StopReason | None:
+    def find_at_column(self, column: str) -> StopReason | None:
         """Return why a column does not carry the tag, None if it may."""
         if not self.settings.clear:
             return None

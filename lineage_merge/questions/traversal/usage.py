@@ -130,7 +130,7 @@ def usages(graph: LineageGraph, elements: Iterable[Vertex]) -> dict[str, Usage]:
     starts = {element.id: element for element in elements}
     logs = _query_logs(graph, starts)
     observed = {id_: vertex for id_, vertex in starts.items() if query_log_of(id_) in logs}
-    through = _through(graph, observed) if observed else {}
+    through = _find_read_with(graph, observed) if observed else {}
     others = {other for others_through in through.values() for other in others_through}
     vertices = starts | {vertex.id: vertex for vertex in graph.vertices(sorted(others - starts.keys()))}
     logs |= _query_logs(graph, vertices.keys() - starts.keys())
@@ -167,7 +167,7 @@ def _own_usage(element: Vertex, log: Vertex | None) -> Usage:
     )
 
 
-def _through(graph: LineageGraph, vertices: Mapping[str, Vertex]) -> dict[str, list[str]]:
+def _find_read_with(graph: LineageGraph, vertices: Mapping[str, Vertex]) -> dict[str, list[str]]:
     """Return the ids of what is read with each element, by id."""
     seeds = _fields_and_structures(graph, vertices)
     readers: defaultdict[str, set[str]] = defaultdict(set)

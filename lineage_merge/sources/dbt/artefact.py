@@ -39,9 +39,9 @@ def read(location: str, what: What) -> str:
     except UnicodeDecodeError as error:
         actual = document_kind.recognize_bytes(content[:_BEGINNING])
         if actual and actual is not _KINDS[what]:
-            raise _wrong(storage.shown(location), "", actual, what) from None
+            raise _wrong(storage.redact_location(location), "", actual, what) from None
         problem = f"not UTF-8 text (byte {error.start})"
-        raise DocumentError(storage.shown(location), "", problem) from None
+        raise DocumentError(storage.redact_location(location), "", problem) from None
 
 
 def size(location: str, what: What) -> int:
@@ -61,7 +61,7 @@ def _similar_files(location: str, what: What) -> Iterator[None]:
         nearest = _nearest(location.rstrip("/"), what)
         if not nearest:
             raise
-        raise SourceMissing.with_suggestion(error.message, storage.shown(nearest)) from None
+        raise SourceMissing.with_suggestion(error.message, storage.redact_location(nearest)) from None
 
 
 def _nearest(missing: str, what: What) -> str:
@@ -71,10 +71,12 @@ def _nearest(missing: str, what: What) -> str:
     places = (f"{missing}/{name}", f"{missing}/target/{name}", f"{parent}/target/{name}")
     other_place = next((place for place in places if place != missing and _exists(place)), "")
     # Other programs have files of these names, too: those of any folder are recognized by their content.
-    return other_place or next((file for file in _below((missing, parent), name) if has_kind(file, what)), "")
+    return other_place or next(
+        (file for file in _list_below((missing, parent), name) if has_kind(file, what)), ""
+    )
 
 
-def _below(folders: tuple[str, ...], name: str) -> Iterator[str]:
+def _list_below(folders: tuple[str, ...], name: str) -> Iterator[str]:
     for folder in folders:
         with suppress(SourceError):
             yield from (f"{subfolder}/{name}" for subfolder in storage.subfolders(folder)[:_MAX_FOLDERS])

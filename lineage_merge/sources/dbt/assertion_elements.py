@@ -8,7 +8,7 @@ from lineage_merge.sources.dbt.declared_tests import FRESHNESS, DeclaredTest, Fr
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.metadata import plain_column
 from lineage_merge.sources.dbt.nodes import Manifest, Node
-from lineage_merge.sources.dbt.order import behind_of
+from lineage_merge.sources.dbt.order import find_behind
 from lineage_merge.sources.dbt.run_results import NodeRun, RunResults
 from lineage_merge.sources.dbt.source_freshness import FreshnessResults, FreshnessRun
 
@@ -70,7 +70,7 @@ def find_checked(
     for unique_id in test.checks:
         node = manifest.nodes.get(unique_id)
         if node is not None and node.folded:
-            for parent, _ in behind_of(manifest.nodes, node):
+            for parent, _ in find_behind(manifest.nodes, node):
                 if parent in references:
                     checked.setdefault(parent, "")
     return checked

@@ -22,7 +22,7 @@ from lineage_merge.sources.dbt.columns import ColumnLineage
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.metadata import NOTHING
 from lineage_merge.sources.dbt.nodes import Manifest, Node
-from lineage_merge.sources.dbt.order import behind_of
+from lineage_merge.sources.dbt.order import find_behind
 from lineage_merge.sources.dbt.undeclared import UndeclaredTable
 
 # Types differ: Spark says `int`, a catalog `integer`. For datasets that dbt only reads, the producer's type
@@ -97,7 +97,7 @@ def _read_undeclared(
 ) -> Iterator[Element]:
     """Yield what the SQL reads without `ref` or `source`: it has column lineage, so it has data flow too."""
     target = references[node.unique_id]
-    declared = {references[source] for source, _ in behind_of(manifest.nodes, node)}
+    declared = {references[source] for source, _ in find_behind(manifest.nodes, node)}
     read = {references[key] for key in lineage.reads} - declared - {target}
     expected = (
         f"; its SQL does not read {', '.join(lineage.expected)}, which it refers to"

@@ -25,7 +25,7 @@ from lineage_merge.column_lineage.value_graph import has_origin
 from lineage_merge.model.elements import FIELD
 from lineage_merge.sources.dbt.catalog import Catalog, CatalogColumn
 from lineage_merge.sources.dbt.nodes import Manifest, Node
-from lineage_merge.sources.dbt.order import behind_of, parents_first
+from lineage_merge.sources.dbt.order import find_behind, parents_first
 from lineage_merge.sources.dbt.semantic_sql import query as semantic_query
 from lineage_merge.sources.dbt.undeclared import Completion, UndeclaredTable
 
@@ -373,7 +373,7 @@ class _Project:
 
     def _missing(self, node: Node) -> list[str]:
         """Return what dbt builds and the node reads by the manifest, but not by its SQL."""
-        behind = {self._names.same.get(source, source) for source, _ in behind_of(self._nodes, node)}
+        behind = {self._names.same.get(source, source) for source, _ in find_behind(self._nodes, node)}
         named = self._named.get(node.unique_id, frozenset())
         return sorted(
             id_ for id_ in behind - named if id_ in self.tables and self._nodes[id_].kind != "source"
@@ -424,7 +424,7 @@ class _Project:
             table.add(name)
             table.values.setdefault(fold(name), UNTRACED)
         hidden = frozenset(table.values)
-        stars = [star.without(hidden) for star in relation.stars]
+        stars = [star.hide(hidden) for star in relation.stars]
         if relation.rest is not None:
             stars.append(
                 AllColumns(None, hidden, structure=relation.rest if has_origin(relation.rest) else None)

@@ -17,7 +17,7 @@ from lineage_merge.sources.dbt.nodes import Manifest
 from lineage_merge.sources.dbt.run_results import RunResults, read_run_results
 from lineage_merge.sources.dbt.settings import DbtProject, What
 from lineage_merge.sources.dbt.source_freshness import read_sources
-from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, fix_for, ok, warning
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, fix_for, ok, report_failure, warning
 
 MANIFEST = "dbt manifest"
 CATALOG = "dbt catalog"
@@ -50,7 +50,7 @@ def _manifest(project: DbtProject, key: str) -> Iterator[Diagnosis]:
         manifest, problems = read_manifest(location, artefact.read(location, "manifest"))
         check_project(project, manifest)
     except SourceError as error:
-        yield failed(MANIFEST, error, _fix_for(error, location, key))
+        yield report_failure(MANIFEST, error, _fix_for(error, location, key))
         return
     message = f"{redact(location)}: {manifest.project or 'unnamed project'}, {len(manifest.nodes)} nodes"
     if manifest.dbt_version:
@@ -142,7 +142,7 @@ class _SideFile(NamedTuple):
         except SourceMissing as error:
             return warning(self.check, f"{error}; {self.unknown}", _fix_for(error, location, key))
         except SourceError as error:
-            return failed(self.check, error, _fix_for(error, location, key))
+            return report_failure(self.check, error, _fix_for(error, location, key))
         message = f"{redact(location)}: {contents}"
         return warning(self.check, f"{message}; {problem}", self.fix) if problem else ok(self.check, message)
 

@@ -47,7 +47,7 @@ def inspect(location: str) -> ProjectFindings:
         sources=frozenset(names["sources"]),
         built=frozenset(names["built"]),
         schemas=_schemas(manifest),
-        beside=_beside(location, notes),
+        beside=_find_beside(location, notes),
         notes=tuple(notes),
     )
 
@@ -63,7 +63,7 @@ def _schemas(manifest: Manifest) -> tuple[str, ...]:
     return tuple(dict.fromkeys(schema for _, schema in ordered))[:_MAX_SCHEMAS]
 
 
-def _beside(manifest: str, notes: list[str]) -> dict[str, str]:
+def _find_beside(manifest: str, notes: list[str]) -> dict[str, str]:
     """Return the locations of the artefacts beside a manifest, by the key of the configuration."""
     folder = manifest.rpartition("/")[0]
     locations: dict[str, str] = {}

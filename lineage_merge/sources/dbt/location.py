@@ -25,7 +25,7 @@ def source_location(entry: Settings) -> str:
     return location or _path(relation.path_of(entry.get("relation_name") or ""))
 
 
-def built_location(adapter: str, config: Settings, materialized: str, names: tuple[str, str, str]) -> str:
+def derive_location(adapter: str, config: Settings, materialized: str, names: tuple[str, str, str]) -> str:
     """Return the URI of what dbt builds, "" if the manifest has none.
 
     `names` are database, schema and identifier.
@@ -70,7 +70,7 @@ def _athena(config: Settings, names: tuple[str, str, str]) -> str:
     return f"{_strip_slash(root)}/{below}" if root and below else ""
 
 
-def _below_root(config: Settings, names: tuple[str, str, str]) -> str:
+def _derive_below_root(config: Settings, names: tuple[str, str, str]) -> str:
     root = config.get("location_root")
     parts = names if config.get("include_full_name_in_path") is True else names[-1:]
     return "/".join([_strip_slash(root), *(part for part in parts if part)]) if root else ""
@@ -97,11 +97,11 @@ def _strip_slash(root: object) -> str:
 
 _ADAPTERS: Mapping[str, Callable[[Settings, tuple[str, str, str]], str]] = {
     "athena": _athena,
-    "databricks": _below_root,
+    "databricks": _derive_below_root,
     "duckdb": _duckdb,
-    "fabricspark": _below_root,
+    "fabricspark": _derive_below_root,
     "glue": _glue,
-    "spark": _below_root,
+    "spark": _derive_below_root,
     "starburst": _trino,
     "trino": _trino,
 }

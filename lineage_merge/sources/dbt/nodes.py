@@ -11,7 +11,7 @@ from lineage_merge.sources.dbt.declared_tests import (
     Freshness,
     freshness_of,
 )
-from lineage_merge.sources.dbt.location import built_location, source_location
+from lineage_merge.sources.dbt.location import derive_location, source_location
 from lineage_merge.sources.dbt.metadata import (
     NOTHING,
     Metadata,
@@ -204,7 +204,7 @@ def _node(
     if kind == "source":
         location = source_location(entry)
     elif kind in ("model", "seed", "snapshot") and not elsewhere:
-        location = built_location(adapter, config, materialized, names)
+        location = derive_location(adapter, config, materialized, names)
     metadata = read_entry(kind, entry, groups)
     return Node(
         unique_id=unique_id,

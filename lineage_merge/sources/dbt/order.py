@@ -15,14 +15,14 @@ def parents_first(
     The order is stable; cycles are broken.
     """
 
-    def followed(unique_id: str) -> list[str]:
+    def list_followed(unique_id: str) -> list[str]:
         parents = nodes[unique_id].parents
         return sorted(parent for parent in parents if parent in nodes and follow(nodes[parent]))
 
-    return list(parts_first(sorted(start), followed))
+    return list(parts_first(sorted(start), list_followed))
 
 
-def behind_of(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tuple[str, ...]]]:
+def find_behind(nodes: Mapping[str, Node], target: Node) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Return each dataset that `target` reads, with the collapsed nodes between them.
 
     Nodes are named in the direction of the data. Several paths between the same two datasets are combined:

@@ -195,11 +195,11 @@ def _ambiguous(engine: Engine, projects: Sequence[DbtProject]) -> set[int]:
     entries = [(index, project) for index, project in enumerate(projects) if not project.target]
     if len(entries) < 2:
         return set()
-    built = engine.rows(entries, len(entries)).flat_map(lambda entry: _built(*entry))
+    built = engine.rows(entries, len(entries)).flat_map(lambda entry: _list_built(*entry))
     return set(built.group(lambda relation: (relation.project, relation.unique_id), _disagreeing).collect())
 
 
-def _built(position: int, project: DbtProject) -> Iterator[_Relation]:
+def _list_built(position: int, project: DbtProject) -> Iterator[_Relation]:
     """Yield what a manifest builds."""
     manifest, _ = read_manifest(project.manifest, artefact.read(project.manifest, "manifest"))
     for unique_id, relation in _relations(manifest, project.namespace).items():

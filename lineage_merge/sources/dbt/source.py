@@ -56,7 +56,7 @@ class DbtSource(Source[Projects]):
     def namespaces(self, settings: Projects) -> Iterable[NamespaceSetting]:
         return section.namespaces(settings)
 
-    def stated_projects(self, settings: Projects) -> Iterable[str]:
+    def list_stated_projects(self, settings: Projects) -> Iterable[str]:
         return [project.project for project in settings if project.project]
 
     def discovery(self) -> "SourceDiscovery":

@@ -28,7 +28,7 @@ from lineage_merge.model.elements import (
 from lineage_merge.naming import redact
 from lineage_merge.sources.dbt.jobs import Jobs
 from lineage_merge.sources.dbt.nodes import SEMANTIC, Manifest, Node
-from lineage_merge.sources.dbt.order import behind_of
+from lineage_merge.sources.dbt.order import find_behind
 from lineage_merge.sources.dbt.run_results import RunResults
 
 # Name of the rule on vertices and in reports: a table and the path of its files are one dataset.
@@ -79,7 +79,7 @@ def translate(
         if node.is_built:
             yield _job(manifest, node, job)
             yield Writes(job, target)
-        flows = {(references[parent], via) for parent, via in behind_of(manifest.nodes, node)}
+        flows = {(references[parent], via) for parent, via in find_behind(manifest.nodes, node)}
         metadata = {references.get(read_id) for read_id in (metadata_only or {}).get(unique_id, ())}
         for source, via in sorted(flows):
             reads: dict[str, Scalar] = {"reads": "metadata"} if source in metadata else {}

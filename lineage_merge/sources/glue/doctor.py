@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceUnreachable
-from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, ok, warning
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, ok, report_failure, warning
 from lineage_merge.sources.glue import client
 from lineage_merge.sources.glue.settings import GlueCatalog
 
@@ -16,7 +16,7 @@ def _examine(catalogs: tuple[GlueCatalog, ...]) -> Iterator[Diagnosis]:
         try:
             yield from _catalog(catalog, index)
         except SourceError as error:
-            yield failed(CATALOG, error, _fix_for(error, catalog, index))
+            yield report_failure(CATALOG, error, _fix_for(error, catalog, index))
 
 
 def _catalog(catalog: GlueCatalog, index: int) -> Iterator[Diagnosis]:

@@ -31,7 +31,7 @@ def _problem(document: Found) -> Problem | None:
 
 
 def _times(part: Slice) -> Iterator[int]:
-    for found in line_files.until_damage(documents(line_files.number_lines(part))):
+    for found in line_files.stop_at_damage(documents(line_files.number_lines(part))):
         query = found if isinstance(found, Problem) else read_query(found)
         if not isinstance(query, Problem) and query.at is not None:
             yield query.at

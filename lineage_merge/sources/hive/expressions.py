@@ -66,7 +66,7 @@ class _Frame:
     def current_step(self) -> Transformation:
         if self.is_case:
             return self.step
-        return roles(self.name).at(self.argument).step if self.name else IDENTITY
+        return roles(self.name).get_role(self.argument).step if self.name else IDENTITY
 
 
 def column_references(expression: Sequence[Token]) -> list[ColumnReference]:

@@ -59,11 +59,11 @@ def documents(
         waiting = None
         if _OPENS.search(line):
             following = chain(numbered, (("", further) for further in following_lines))
-            line, waiting = _over_lines(line, following)
+            line, waiting = _join_lines(line, following)
         yield from _read_line(location, line)
 
 
-def _over_lines(
+def _join_lines(
     first: bytes, following: Iterator[tuple[str, bytes]]
 ) -> tuple[bytes, tuple[str, bytes] | None]:
     """Join a document written over several lines; also return the line that belongs to the next one."""

@@ -158,7 +158,7 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
         )
         notices = (*notices, *unmatched_patterns.problems(patterns, names))
     dated = writes.map(partial(_add_time, newest=number.newest or 0))
-    events = run_selection.within_lookback(dated, hive.runs, hive.lookback, latest).cache()
+    events = run_selection.select_lookback(dated, hive.runs, hive.lookback, latest).cache()
     ahead = future_problems(dated, latest, "Hive", "timestamp")
     selected = run_selection.select_writes(_not_overwritten(events, hive), hive.runs)
     translated = _translate_selected(queries, selected, context)
@@ -180,7 +180,7 @@ def read_hive(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record
 
 def _read_part(part: Slice) -> Iterator[Logged]:
     """Read the valid documents of a slice, each with its query's key, and the problems."""
-    for logged in line_files.until_damage(documents(line_files.number_lines(part), _following_lines(part))):
+    for logged in line_files.stop_at_damage(documents(line_files.number_lines(part), _following_lines(part))):
         query = read_query(logged) if isinstance(logged, Found) else logged
         if isinstance(query, Problem) or isinstance(logged, Problem):
             yield Logged(problem=json.dumps(query))
@@ -245,10 +245,10 @@ def _not_overwritten(events: Rows[EventRow], hive: Hive) -> Rows[EventRow]:
     """Drop the writes that a later overwrite of their table replaced, if only the latest are selected."""
     if hive.runs.which != "latest":
         return events
-    return events.group(lambda write: (write.job, write.dataset), _since_replaced)
+    return events.group(lambda write: (write.job, write.dataset), _drop_replaced)
 
 
-def _since_replaced(_table: Hashable, writes: list[EventRow]) -> Iterator[EventRow]:
+def _drop_replaced(_table: Hashable, writes: list[EventRow]) -> Iterator[EventRow]:
     replaced = largest(write.at for write in writes if write.append is False)
     return (write for write in writes if replaced is None or (write.at is not None and write.at >= replaced))
 
@@ -259,7 +259,7 @@ def _translate_selected(
     """Translate the selected writes of queries into records."""
     rows: Rows[tuple[str | None, Any]] = queries.map(lambda logged: (logged.key, logged))
 
-    def of_query(_key: Hashable, rows: list[tuple[str | None, Any]]) -> Iterator[Record]:
+    def translate_query(_key: Hashable, rows: list[tuple[str | None, Any]]) -> Iterator[Record]:
         plans = {row for _, row in rows if isinstance(row, str)}
         for _, row in rows:
             if plans and isinstance(row, Logged):
@@ -269,7 +269,7 @@ def _translate_selected(
                 yield from context.resolver.records(translate(query, wanted, job, context.tables))
 
     plans = selected.map(lambda write: (write.event.key, write.event.plan))
-    return rows.union(plans).group(lambda row: row[0], of_query)
+    return rows.union(plans).group(lambda row: row[0], translate_query)
 
 
 def _one_write(_run: Hashable, writes: list[EventRow]) -> Iterator[EventRow]:

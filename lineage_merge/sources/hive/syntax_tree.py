@@ -160,7 +160,7 @@ def _step(name: str, index: int, arguments: Sequence[_Node]) -> Transformation:
     if arguments[index].head == "tok_windowspec":
         return Transformation.WINDOW
     count = sum(argument.head != "tok_windowspec" for argument in arguments)
-    return roles(name).at(index, count).step
+    return roles(name).get_role(index, count).step
 
 
 def _text(node: _Node) -> str:

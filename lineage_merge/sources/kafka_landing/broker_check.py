@@ -7,7 +7,7 @@ from lineage_merge.config import Config
 from lineage_merge.infra.storage import list_files
 from lineage_merge.model.errors import ConfigError, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.naming import redact
-from lineage_merge.sources.diagnosis import Diagnosis, failed, fix_for, ok
+from lineage_merge.sources.diagnosis import Diagnosis, fix_for, ok, report_failure
 from lineage_merge.sources.kafka_landing.files import find_landed_offsets, folder_of
 from lineage_merge.sources.kafka_landing.settings import Kafka
 
@@ -46,10 +46,10 @@ def examine(kafka: Kafka) -> Iterator[Diagnosis]:
     try:
         check(kafka)
     except ConfigError as error:
-        yield failed(KAFKA, error, "set the variable or secret that the options refer to")
+        yield report_failure(KAFKA, error, "set the variable or secret that the options refer to")
         return
     except SourceError as error:
-        yield failed(KAFKA, error, f"correct {kafka.key}.servers, or allow access (security group)")
+        yield report_failure(KAFKA, error, f"correct {kafka.key}.servers, or allow access (security group)")
         return
     folder = folder_of(kafka)
     try:
@@ -57,7 +57,7 @@ def examine(kafka: Kafka) -> Iterator[Diagnosis]:
     except SourceMissing:
         until = {}
     except SourceError as error:
-        yield failed(KAFKA, error, fix_for(error, folder, f"{kafka.key}.landing"))
+        yield report_failure(KAFKA, error, fix_for(error, folder, f"{kafka.key}.landing"))
         return
     message = f"{kafka.topic} at {kafka.servers} is available"
     read = sum(until.values())

@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
     status: Literal["succeeded", "failed", "none"]
     at: int = 0
 
-    def of(self, run: Run) -> Run:
+    def apply_to(self, run: Run) -> Run:
         """Return the run with this outcome; one that does not count has no end."""
         if self.status == "none":
             return replace(run, at=None)

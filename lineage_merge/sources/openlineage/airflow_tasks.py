@@ -134,7 +134,7 @@ def with_assets(run: Run) -> Run:
     return replace(run, inputs=_assets(run, "inlets"), outputs=_assets(run, "outlets"))
 
 
-def in_dag_run(run: Run, dag_run: str) -> Run:
+def move_to_dag_run(run: Run, dag_run: str) -> Run:
     """Return a query of a task as a part of the task's DAG run, which its own event does not name."""
     return replace(run, facets={**run.facets, "airflow": {"dagRun": {"run_id": dag_run}}})
 

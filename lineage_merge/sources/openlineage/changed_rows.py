@@ -35,7 +35,7 @@ class ChangedRows:
     columns_lost: bool = False
 
 
-def changed_rows(operation: RowOperation, run: Run, key: DatasetKey, job: JobKey) -> ChangedRows:
+def derive_changed_rows(operation: RowOperation, run: Run, key: DatasetKey, job: JobKey) -> ChangedRows:
     """Return what the operation of a run does to one of its outputs."""
     if operation.statement is None:
         return ChangedRows(problems=(operation.problem,), columns_lost=True)

@@ -74,7 +74,7 @@ def find_stored_table(
     if ref.namespace and (own := part_of_name(ref.name.split("."), columns)):
         # S3 Tables name a table with its catalog, and have no path.
         added = pseudo_columns.ICEBERG_CHANGE if own == "changes" else frozenset()
-        table = Reference(ref.namespace, _above(ref.name))
+        table = Reference(ref.namespace, _cut_level(ref.name))
         return StoredTable(table, own, pseudo.union(added), identifiers)
     parts = {identifier["name"]: _part(identifier["name"], columns, ref.name) for identifier in identifiers}
     part = next((part for part in parts.values() if part), None)
@@ -82,7 +82,7 @@ def find_stored_table(
     if not identifiers and has_metadata_columns(columns):
         part = "metadata"
     names = tuple(
-        {**identifier, "name": _above(identifier["name"])} if parts[identifier["name"]] else identifier
+        {**identifier, "name": _cut_level(identifier["name"])} if parts[identifier["name"]] else identifier
         for identifier in identifiers
     )
     if part == "changes":
@@ -118,7 +118,7 @@ def _part(name: str, columns: list[str], location: str) -> TablePart | None:
     return part_of_name(["", *levels], columns, location)
 
 
-def _above(name: str) -> str:
+def _cut_level(name: str) -> str:
     return name[: max(name.rfind("."), name.rfind("/"))]
 
 

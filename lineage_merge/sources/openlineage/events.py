@@ -12,8 +12,8 @@ from lineage_merge.sources.openlineage import translator
 from lineage_merge.sources.openlineage.airflow_attempts import Outcome
 from lineage_merge.sources.openlineage.airflow_tasks import (
     Warehouse,
-    in_dag_run,
     is_retried,
+    move_to_dag_run,
     sets_of_task,
     sql_of,
     sql_without_datasets,
@@ -69,7 +69,7 @@ class Context:
             self.settings.namespaces, run.job["namespace"]
         )
 
-    def named(self, run: Run) -> Run:
+    def complete(self, run: Run) -> Run:
         """Return the run with what only other events, its statements or its task's assets name.
 
         That is the table that other events of its job name, the outcome of an attempt, and the tables of
@@ -79,7 +79,7 @@ class Context:
             return self._as_query(run)
         if is_airflow(run):
             outcome = self.outcomes.get(run.run_id)
-            run = outcome.of(run) if outcome else run
+            run = outcome.apply_to(run) if outcome else run
             run = self._with_written(run)
             return run if run.run_id in self.with_children else with_assets(run)
         tables = self.tables.get(job_of(run).key.name) if self.tables else None
@@ -88,9 +88,9 @@ class Context:
     def _as_query(self, run: Run) -> Run:
         task, outcome = self.tasks.get(parent_run(run)), self.outcomes.get(parent_run(run))
         if outcome and outcome.status == "none":
-            run = outcome.of(run)
+            run = outcome.apply_to(run)
         if task and task.dag_run:
-            run = in_dag_run(run, task.dag_run)
+            run = move_to_dag_run(run, task.dag_run)
         return self._with_tables(run) if sql_without_datasets(run) else self._with_written(run)
 
     def warehouse(self, run: Run) -> Warehouse | None:
@@ -222,7 +222,7 @@ def _matches(globs: tuple[str, ...], *names: str) -> bool:
     return not globs or any(fnmatchcase(name, glob) for name in names for glob in globs)
 
 
-def without_nested(events: Rows[EventRow]) -> Rows[EventRow]:
+def merge_nested(events: Rows[EventRow]) -> Rows[EventRow]:
     """Merge each command and the writes inside it into one write.
 
     For a failed CREATE TABLE AS SELECT, openlineage-spark sends FAIL only for the insert. The outer command,

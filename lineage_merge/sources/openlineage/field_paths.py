@@ -21,7 +21,7 @@ def with_field_paths(
     if not any(map(_has_fields, (target, *sources.values()))):
         return facet
 
-    def named(inputs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    def name_paths(inputs: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         return [
             {
                 **field,
@@ -33,10 +33,10 @@ def with_field_paths(
         ]
 
     fields = {
-        path_of_name(name, target): {**column, "inputFields": named(column.get("inputFields") or ())}
+        path_of_name(name, target): {**column, "inputFields": name_paths(column.get("inputFields") or ())}
         for name, column in (facet.get("fields") or {}).items()
     }
-    return {**facet, "fields": fields, "dataset": named(facet.get("dataset") or ())}
+    return {**facet, "fields": fields, "dataset": name_paths(facet.get("dataset") or ())}
 
 
 def input_fields(facet: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -49,7 +49,7 @@ def events_of_line(line: str, location: str) -> Iterator[Event | Problem]:
 
 def check_events(document: object, location: str) -> Iterator[Event | Problem]:
     """Validate a JSON value that is an event, a list of events, or contains one as text."""
-    events = list(_inside(document, _MAX_NESTING))
+    events = list(_find_inside(document, _MAX_NESTING))
     if not events:
         yield Problem("rejected", location, "", _not_an_event(document))
     for event in events:
@@ -89,19 +89,19 @@ def _objects(text: str) -> Iterator[Any]:
                 break
 
 
-def _inside(document: object, depth: int) -> Iterator[Document]:
+def _find_inside(document: object, depth: int) -> Iterator[Document]:
     if is_openlineage_event(document) and isinstance(document, dict):
         yield document
     elif isinstance(document, list):
         for item in document:
-            yield from _inside(item, depth)
+            yield from _find_inside(item, depth)
     elif isinstance(document, dict) and depth:
         for value in document.values():
             if isinstance(value, dict):
-                yield from _inside(value, depth - 1)
+                yield from _find_inside(value, depth - 1)
             elif isinstance(value, str) and _MARK.search(value):
                 for object_ in _objects(value):
-                    yield from _inside(object_, depth - 1)
+                    yield from _find_inside(object_, depth - 1)
 
 
 # The replacement of invalid UTF-8, in JSON.
@@ -133,7 +133,7 @@ def _may_be_array(location: str) -> bool:
 def events(part: Slice) -> Iterator[Event | Problem]:
     """Yield the valid events of a slice, and problems with others."""
     is_lines = not _may_be_array(part.location.removesuffix(".gz"))
-    return line_files.until_damage(_lines(part) if is_lines else _json_file(part))
+    return line_files.stop_at_damage(_lines(part) if is_lines else _json_file(part))
 
 
 def _lines(part: Slice) -> Iterator[Event | Problem]:

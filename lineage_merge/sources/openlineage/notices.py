@@ -39,7 +39,7 @@ def report_unnamed_targets(subject: Subject, context: Context) -> Iterator[Probl
     may_be_query = subject.may_be_query
     if not (may_be_query or subject.may_be_row_operation or subject.may_have_unusual_names):
         return
-    run = context.named(subject.run())
+    run = context.complete(subject.run())
     job_run = job_of(run)
     job = job_run.key.name
     if run.at is None or run.failed or not context.applies(run, job_run):

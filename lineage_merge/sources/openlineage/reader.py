@@ -16,7 +16,7 @@ from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.model.records import Record
 from lineage_merge.model.times import latest_credible
 from lineage_merge.sources.openlineage import files, notices
-from lineage_merge.sources.openlineage.events import Context, number_of, run_of, run_rows, without_nested
+from lineage_merge.sources.openlineage.events import Context, merge_nested, number_of, run_of, run_rows
 from lineage_merge.sources.openlineage.jobs import job_of
 from lineage_merge.sources.openlineage.known_datasets import with_known_datasets
 from lineage_merge.sources.openlineage.related_runs import with_related_runs
@@ -51,17 +51,19 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
     runs = subjects.filter(lambda subject: subject.kind == RUN)
     context = with_related_runs(Context(settings, resolver), runs)
 
-    rows: Rows[Any] = runs.flat_map(lambda subject: run_rows(context.named(subject.run()), context)).cache()
+    rows: Rows[Any] = runs.flat_map(
+        lambda subject: run_rows(context.complete(subject.run()), context)
+    ).cache()
     events: Rows[EventRow] = rows.filter(lambda row: isinstance(row, EventRow))
     without_writes = rows.filter(lambda row: isinstance(row, Count))
     latest = latest_credible()
-    writes = without_nested(events).cache()
-    events = run_selection.within_lookback(writes, settings.runs, settings.lookback, latest)
+    writes = merge_nested(events).cache()
+    events = run_selection.select_lookback(writes, settings.runs, settings.lookback, latest)
     ahead = future_problems(writes, latest, "OpenLineage", "eventTime")
     written = events.filter(lambda event: event.target is not None)
     selected = run_selection.select_writes(written, settings.runs)
     by_run: Rows[tuple[str, Any]] = runs.map(lambda subject: (subject.subject, subject))
-    by_run = by_run.union(run_selection.by_plan(selected).map(_key_by_run))
+    by_run = by_run.union(run_selection.group_by_plan(selected).map(_key_by_run))
     if config.merge.collapse_run_local:
         by_run = by_run.union(own_sources(written, selected).map(_key_by_run))
 
@@ -117,7 +119,7 @@ def _run_records(
             own[plan] = value
     if subject is None:
         return
-    run = context.named(subject.run())
+    run = context.complete(subject.run())
     keys = targets(run)
     if (selected or not keys) and context.applies(run, job_of(run)):
         yield from context.resolver.records(assertions(run))

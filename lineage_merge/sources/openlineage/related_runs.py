@@ -132,5 +132,5 @@ def _child(subject: Subject, task_of: Mapping[str, str], context: Context) -> It
     run = subject.run()
     if task := task_of.get(parent_run(run)):
         # The tables of a query are lineage of the task, the assets of another task are not.
-        outputs = context.named(run).outputs if is_query(run) else run.outputs
+        outputs = context.complete(run).outputs if is_query(run) else run.outputs
         yield run.run_id, task, bool(outputs)

@@ -25,6 +25,7 @@ class OpenLineageSource(FileSource[OpenLineage]):
     kinds = (EVENTS,)
     usual_job_types = ("spark",)
     reports_runs = True
+    precedence = 3
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.openlineage.reader import read_openlineage

@@ -219,7 +219,7 @@ class _Reading:
         used = {view: {fold(name) for name in table.columns} for view, table in self._unknown.items()}
         assigned = _assign_inputs(used, free) if len(used) == len(free) else {}
         return {
-            view: Relation.of(_make_table(_key(assigned[view].ref), assigned[view]))
+            view: Relation.from_table(_make_table(_key(assigned[view].ref), assigned[view]))
             if view in assigned
             else _together(free)
             for view in used

@@ -248,7 +248,7 @@ class WarehouseTables:
         namespace, name_of_database = self.warehouse
         scheme = _dialect(namespace)
         parts = [part.name for part in table.parts]
-        if any(variables.in_name(part) for part in parts):
+        if any(variables.occur_in(part) for part in parts):
             return None
         levels = 2 if scheme in _TWO_LEVELS else 3
         if name_of_database and len(parts) < 3:
@@ -260,7 +260,7 @@ class WarehouseTables:
 
     def name_path(self, path: str, variables: Variables) -> str | None:
         """Return the dataset of a path; None if it has a variable, or no file system."""
-        return self._add(Reference("", path)) if ":/" in path and not variables.in_name(path) else None
+        return self._add(Reference("", path)) if ":/" in path and not variables.occur_in(path) else None
 
     def _add(self, ref: Reference) -> str:
         key = f"{ref.namespace}\n{ref.name}"
@@ -309,7 +309,7 @@ class EventTables:
     def name_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
         """Return the dataset of a table; None if its schema is unknown or its name has a variable."""
         parts = [part.name for part in table.parts]
-        if any(variables.in_name(part) for part in parts):
+        if any(variables.occur_in(part) for part in parts):
             return None
         matching = self.matching(parts)
         if len(matching) > 1 and len(parts) == 1 and self._schema:
@@ -323,7 +323,7 @@ class EventTables:
 
     def name_path(self, path: str, variables: Variables) -> str | None:
         """Return the dataset of a path; None if it has a variable, or no file system."""
-        return self.add(("", path)) if ":/" in path and not variables.in_name(path) else None
+        return self.add(("", path)) if ":/" in path and not variables.occur_in(path) else None
 
     def matching(self, parts: list[str]) -> list[DatasetKey]:
         """Return the event's datasets that a name in SQL may be of."""

@@ -27,7 +27,7 @@ from lineage_merge.model.elements import (
 from lineage_merge.naming import redact
 from lineage_merge.sources.json_values import as_list, as_mapping
 from lineage_merge.sources.openlineage import airflow_tasks
-from lineage_merge.sources.openlineage.changed_rows import changed_rows
+from lineage_merge.sources.openlineage.changed_rows import derive_changed_rows
 from lineage_merge.sources.openlineage.datasets import (
     StoredTable,
     dataset_elements,
@@ -143,7 +143,7 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     columns = column_elements(facet, job, target)
     operation = row_operation(run)
     if operation is not None:
-        changed = changed_rows(operation, run, key, job)
+        changed = derive_changed_rows(operation, run, key, job)
         sources = (sources - {target}) | changed.reads
         columns = iter(changed.columns)
         if changed.columns_lost:

@@ -12,10 +12,10 @@ from lineage_merge.sources.diagnosis import (
     Diagnosis,
     SourceCheck,
     ahead_warning,
-    failed,
     fix_for,
     future_times,
     ok,
+    report_failure,
     warning,
 )
 from lineage_merge.sources.query_log.logs import archive, data_api, redshift
@@ -48,11 +48,11 @@ def _examine(logs: Sequence[QueryLog]) -> Iterator[Diagnosis]:
         try:
             yield from _check_log(log)
         except SourceDenied as error:
-            yield failed(
+            yield report_failure(
                 LOG, error, GRANT if not log.path else fix_for(error, log.path, f"query_log[{index}].path")
             )
         except SourceError as error:
-            yield failed(LOG, error, fix_for(error, log.path, f"query_log[{index}]", "folder"))
+            yield report_failure(LOG, error, fix_for(error, log.path, f"query_log[{index}]", "folder"))
 
 
 def _check_log(log: QueryLog) -> Iterator[Diagnosis]:
@@ -119,7 +119,7 @@ def _statements(log: QueryLog) -> Iterator[Diagnosis]:
 
 
 def _times(part: Slice) -> Iterator[int]:
-    for found in line_files.until_damage(line_files.number_lines(part)):
+    for found in line_files.stop_at_damage(line_files.number_lines(part)):
         if not isinstance(found, Problem):
             location, line = found
             yield from _list_start_times(read_line(line, location))

@@ -49,7 +49,7 @@ from lineage_merge.sources.query_log.logs.log_rows import (
 )
 from lineage_merge.sources.query_log.logs.statement_file import read_line
 from lineage_merge.sources.query_log.logs.users import Users, users_of
-from lineage_merge.sources.query_log.settings import QueryLog, by_warehouse
+from lineage_merge.sources.query_log.settings import QueryLog, group_by_warehouse
 from lineage_merge.sources.query_log.statements.catalog import Catalog, ExternalTable, catalog_of
 from lineage_merge.sources.query_log.statements.facts import creates_view, facts_of
 from lineage_merge.sources.query_log.statements.job_runs import merge_runs
@@ -84,7 +84,7 @@ def read_query_log(engine: Engine, config: Config, resolver: Resolver, jobs: Row
     logs: tuple[QueryLog, ...] = config.sources["query_log"]
     warehouses = [
         ([logs[index] for index in indexes], users_of(logs[indexes[0]], f"query_log[{indexes[0]}]"))
-        for indexes in by_warehouse(logs)
+        for indexes in group_by_warehouse(logs)
     ]
     dbt = dbt_jobs_of(jobs.collect())
     contents = [_read(engine, own, users, resolver, dbt) for own, users in warehouses]
@@ -150,7 +150,7 @@ def _statement_files(engine: Engine, log: QueryLog, users: Users) -> LogRows:
 
 
 def _lines(part: Any) -> Iterator[Any]:
-    for numbered_line in line_files.until_damage(line_files.number_lines(part)):
+    for numbered_line in line_files.stop_at_damage(line_files.number_lines(part)):
         if isinstance(numbered_line, Problem):
             yield numbered_line
         else:

@@ -169,14 +169,14 @@ def check_logs(logs: Sequence[QueryLog]) -> None:
         if other is not log:
             problem = f"{log.path} is the archive of {other.namespace}: give each warehouse its own"
             raise ConfigError(f"query_log[{index}].archive", problem)
-    for first, *others in by_warehouse(logs):
+    for first, *others in group_by_warehouse(logs):
         for index, name in product(others, _OF_WAREHOUSE):
             if getattr(logs[index], name) != getattr(logs[first], name):
                 problem = f"query_log[{first}] has the same namespace, and another value"
                 raise ConfigError(f"query_log[{index}].{name}", problem)
 
 
-def by_warehouse(logs: Sequence[QueryLog]) -> list[list[int]]:
+def group_by_warehouse(logs: Sequence[QueryLog]) -> list[list[int]]:
     """Return the positions of the logs that are read as one: those of Redshift with one namespace.
 
     Their statements have ids of the warehouse. Those of other logs do not, or are in one workgroup only.

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceUnreachable
 from lineage_merge.naming import redact
-from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, failed, fix_for, ok, warning
+from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, fix_for, ok, report_failure, warning
 from lineage_merge.sources.quicksight import client
 from lineage_merge.sources.quicksight.documents import Asset, read_document
 from lineage_merge.sources.quicksight.files import Text, find_definitions, read_file
@@ -24,8 +24,9 @@ def _examine(accounts: tuple[QuickSight, ...]) -> Iterator[Diagnosis]:
             else:
                 yield from _examine_calls(settings)
         except SourceError as error:
+            is_live = not settings.definitions
             fix = fix_for(error, settings.definitions, f"{key}.definitions")
-            yield failed(QUICKSIGHT, error, fix if settings.definitions else _fix_for(error, settings, key))
+            yield report_failure(QUICKSIGHT, error, _fix_for(error, settings, key) if is_live else fix)
 
 
 def _examine_files(location: str) -> Diagnosis:

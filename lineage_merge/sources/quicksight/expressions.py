@@ -125,7 +125,7 @@ class _Frame:
         known = roles(self.function, "quicksight") if self.function else None
         count = len(self.arguments)
         inputs = [
-            (value, OF_WINDOW if is_list else VALUE if known is None else known.at(position, count))
+            (value, OF_WINDOW if is_list else VALUE if known is None else known.get_role(position, count))
             for position, (value, is_list) in enumerate(zip(self.arguments, self.is_list, strict=True))
             if value is not None
         ]

@@ -19,7 +19,7 @@ def future_problem(number: int, what: str, source: str, field: str, first: int) 
     return Problem("notice", source, field, message)
 
 
-def without_future_times(events: Rows[EventRow], latest: int) -> Rows[EventRow]:
+def drop_future_times(events: Rows[EventRow], latest: int) -> Rows[EventRow]:
     """Return the events; one whose time is after `latest` (ms since 1970) has none.
 
     Such a write is within any lookback, and older than every other one of its job and target: its lineage

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from lineage_merge.infra.batches import gather
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.sources.runs.events import EventRow, nulls_first, smallest
-from lineage_merge.sources.runs.future_times import without_future_times
+from lineage_merge.sources.runs.future_times import drop_future_times
 from lineage_merge.sources.settings import Runs
 
 # A database and a plan in it.
@@ -67,13 +67,13 @@ def with_row_level(events: Rows[EventRow], plans: Rows[RowLevelPlan]) -> Rows[Ev
     return writes.union(plans).group(lambda row: (row.database, row.plan), _add_append)
 
 
-def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta, latest: int) -> Rows[EventRow]:
+def select_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta, latest: int) -> Rows[EventRow]:
     """Return the wanted writes since a time, or of the lookback before the newest write per database.
 
     The lookback does not start now: a dump yields the same graph whenever it is read, and a database without
-    writes for a month keeps its lineage. Times after `latest` are unknown (`without_future_times`).
+    writes for a month keeps its lineage. Times after `latest` are unknown (`drop_future_times`).
     """
-    events = without_future_times(events, latest)
+    events = drop_future_times(events, latest)
     if runs.which == "since":
         return events.filter(partial(_is_since, since=runs.since))
     back = lookback // timedelta(milliseconds=1)
@@ -85,14 +85,14 @@ def within_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta, lat
 
 
 def select_writes(events: Rows[EventRow], runs: Runs) -> Rows[SelectedWrite]:
-    """Select writes (see the module) from events `within_lookback`."""
+    """Select writes (see the module) from events of `select_lookback`."""
     writes = events.filter(is_successful).group(lambda event: (event.database, event.run_id), _number_writes)
     if runs.which == "latest":
         writes = writes.group(_key_of_write, _latest)
     return writes.group(_job, _select_newest_run)
 
 
-def by_plan(selected: Rows[SelectedWrite]) -> Rows[tuple[PlanKey, SelectedPlan]]:
+def group_by_plan(selected: Rows[SelectedWrite]) -> Rows[tuple[PlanKey, SelectedPlan]]:
     """Return one row per plan that has selected writes.
 
     A plan that many runs share is read once.

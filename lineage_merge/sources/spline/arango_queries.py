@@ -146,7 +146,7 @@ def plan_labels(
     with database(settings) as db:
         return {
             document["_key"]: labels.present(wanted, document)
-            for some in by_request(keys)
+            for some in split_by_request(keys)
             for document in db.query(LABELS_OF_PLANS, keys=some, **bind)
         }
 
@@ -160,7 +160,7 @@ def row_level_plans(settings: Arango, keys: Sequence[str]) -> set[str]:
     with database(settings) as db:
         return {
             owner.rpartition("/")[2]
-            for some in by_request([f"executionPlan/{key}" for key in keys])
+            for some in split_by_request([f"executionPlan/{key}" for key in keys])
             for owner in db.query(query, owners=some, names=sorted(ROW_LEVEL))
         }
 
@@ -186,7 +186,7 @@ def plans(
 
         def fetch(collection: str, query: str, values: Sequence[str]) -> Iterator[Document]:
             if collection in collections:
-                for some in by_request(values):
+                for some in split_by_request(values):
                     yield from db.query(query, **{"@collection": collection, "values": some})
 
         for batch in batched(keys, PLANS_PER_REQUEST):
@@ -232,7 +232,7 @@ def _documents(
         waiting = reached
 
 
-def by_request(items: Iterable[str]) -> Iterator[list[str]]:
+def split_by_request(items: Iterable[str]) -> Iterator[list[str]]:
     """Yield ids or keys in lists of as many as fit into one request."""
     return batched(items, IDS_PER_REQUEST)
 

@@ -13,7 +13,7 @@ from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.times import latest_credible
 from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.future_times import without_future_times
+from lineage_merge.sources.runs.future_times import drop_future_times
 from lineage_merge.sources.runs.run_selection import PlanKey
 from lineage_merge.sources.spline import arango_queries
 from lineage_merge.sources.spline.arango_queries import Overview
@@ -62,9 +62,9 @@ class ArangoInput(PlanInput):
 
     def recent(self, events: Rows[EventRow]) -> Rows[EventRow]:
         """Return the events without wrong times: only recent ones are fetched."""
-        return without_future_times(events, self.latest)
+        return drop_future_times(events, self.latest)
 
-    def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
+    def translate(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Fetch and translate the selected plans, or all of a database without events."""
         arguments = (self.context, self.settings, self.overview.collections)
         if not self.unrecorded:

@@ -111,7 +111,7 @@ class SplineDiscovery(SourceDiscovery):
     def search(self, files: Sequence[StoredFile], rest: Sequence[StoredFile]) -> Discovered:
         """Return an export, or else files of agents."""
         exported, notes = _export(sorted(_databases(files)))
-        agent = self.in_lines(files, rest)
+        agent = self.find_in_lines(files, rest)
         if not exported:
             return Discovered(agent, tuple(notes))
         unused = agent.locations[:_MAX_NOTES] if agent else ()

@@ -23,11 +23,11 @@ from lineage_merge.sources.diagnosis import (
     Diagnosis,
     SourceCheck,
     ahead_warning,
-    failed,
     fix_for,
     future_times,
     ok,
-    skipped_all,
+    report_all_skipped,
+    report_failure,
     warning,
 )
 from lineage_merge.sources.runs.future_times import AHEAD, FIX
@@ -78,12 +78,12 @@ def _examine_arango(spline: Spline) -> Iterator[Diagnosis]:
     try:
         quick = quick.with_password()
     except LineageMergeError as error:
-        yield failed(LOGIN, error, _password_fix(error))
-        yield from skipped_all((CONNECTION, *_STEPS[2:]), "no password to log in with")
+        yield report_failure(LOGIN, error, _password_fix(error))
+        yield from report_all_skipped((CONNECTION, *_STEPS[2:]), "no password to log in with")
         return
     try:
         with arango.database(quick, retries=False) as db:
-            for diagnosis in _inside(db, has_labels=bool(spline.labels)):
+            for diagnosis in _check_inside(db, has_labels=bool(spline.labels)):
                 reached = max(reached, _STEPS.index(diagnosis.check) + 1)
                 yield diagnosis
     except SourceError as error:
@@ -93,8 +93,8 @@ def _examine_arango(spline: Spline) -> Iterator[Diagnosis]:
         at = max(reached, _STEPS.index(step))
         for step in _STEPS[reached:at]:
             yield ok(step, "passed")
-        yield failed(_STEPS[at], error, _fix_for(error, settings))
-        yield from skipped_all(_STEPS[at + 1 :], f"{_STEPS[at]} failed")
+        yield report_failure(_STEPS[at], error, _fix_for(error, settings))
+        yield from report_all_skipped(_STEPS[at + 1 :], f"{_STEPS[at]} failed")
 
 
 def _password_fix(error: LineageMergeError) -> str:
@@ -120,7 +120,7 @@ def _fix_for(error: SourceError, settings: Arango) -> str:
     return "check the log of the ArangoDB server"
 
 
-def _inside(db: ArangoDatabase, *, has_labels: bool) -> Iterator[Diagnosis]:
+def _check_inside(db: ArangoDatabase, *, has_labels: bool) -> Iterator[Diagnosis]:
     settings = db.settings
     try:
         version = str(db.client.version())
@@ -136,9 +136,9 @@ def _inside(db: ArangoDatabase, *, has_labels: bool) -> Iterator[Diagnosis]:
     yield _readable(db, [name for name in COLLECTIONS if name in names])
     yield _indexes(db)
     if not names.issuperset(REQUIRED):
-        yield from skipped_all((WRITES,), f"{COLLECTION} failed")
+        yield from report_all_skipped((WRITES,), f"{COLLECTION} failed")
     elif versions.refusal:
-        yield from skipped_all((WRITES,), f"{VERSION} failed")
+        yield from report_all_skipped((WRITES,), f"{VERSION} failed")
     else:
         yield _newest_write(settings)
 
@@ -149,7 +149,9 @@ def _collections(settings: Arango, names: frozenset[str], versions: Versions) ->
     required = [name for name in missing if name in REQUIRED]
     if required:
         error = SourceMissing(f"the database {settings.database} has no {' and no '.join(required)}")
-        return failed(COLLECTION, error, "correct spline.arango.database, or run spline-admin db-init URL")
+        return report_failure(
+            COLLECTION, error, "correct spline.arango.database, or run spline-admin db-init URL"
+        )
     if "progress" in missing:
         message = "no collection progress: the outcome of writes is unknown"
         return warning(
@@ -170,7 +172,7 @@ def _spline_version(names: frozenset[str], versions: Versions, has_labels: bool)
         return warning(VERSION, "dbVersion has no current version", fix)
     if not versions.is_supported:
         problem = f"Spline's database has version {versions.current}; supported: {SUPPORTED}"
-        return failed(VERSION, SourceError(versions.refusal or problem), fix)
+        return report_failure(VERSION, SourceError(versions.refusal or problem), fix)
     state = f"{versions.current} of Spline's database"
     return _report_limits(VERSION, state, has_labels=has_labels) if versions.is_0_7 else ok(VERSION, state)
 
@@ -187,7 +189,9 @@ def _readable(db: ArangoDatabase, collections: list[str]) -> Diagnosis:
             denied.append(collection)
     if denied:
         problem = SourceDenied(f"user {settings.username!r} may not read {', '.join(denied)}")
-        return failed(READ, problem, f"grant the user read-only access to database {settings.database!r}")
+        return report_failure(
+            READ, problem, f"grant the user read-only access to database {settings.database!r}"
+        )
     return ok(READ, f"{len(collections)} collections")
 
 
@@ -231,9 +235,9 @@ def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
     try:
         parts = export.find(folder)
         versions = export.versions_of(parts)
-        broken = next(_broken(parts), None)
+        broken = next(_find_broken(parts), None)
     except SourceError as error:
-        yield failed(EXPORT, error, fix_for(error, folder, "spline.export", "folder"))
+        yield report_failure(EXPORT, error, fix_for(error, folder, "spline.export", "folder"))
         return
     refused = [
         version for _, version in sorted(versions.items()) if version.current and not version.is_supported
@@ -241,7 +245,7 @@ def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
     if refused:
         problem = f"{redact(folder)}: version {refused[0].current}; supported: {SUPPORTED}"
         fix = "upgrade Spline's database, and export it again"
-        yield failed(EXPORT, SourceError(refused[0].refusal or problem), fix)
+        yield report_failure(EXPORT, SourceError(refused[0].refusal or problem), fix)
         return
     progress = {part.slice.location: part for part in parts if part.collection == "progress"}
     ends = [part.slice for part in parts if part.collection == "progress"]
@@ -264,7 +268,7 @@ def _examine_export(spline: Spline) -> Iterator[Diagnosis]:
 
 
 def _progress_times(part: export.Part) -> Iterator[int]:
-    for text in line_files.until_damage(export.texts(part)):
+    for text in line_files.stop_at_damage(export.texts(part)):
         document = text if isinstance(text, Problem) else decode("progress", text.text, part.database)
         if not isinstance(document, Problem):
             yield int(document["timestamp"])
@@ -276,7 +280,7 @@ def _report_limits(check: str, state: str, *, has_labels: bool) -> Diagnosis:
     return warning(check, f"{state}, and spline.labels is set", NO_LABELS) if has_labels else ok(check, state)
 
 
-def _broken(parts: list[export.Part]) -> Iterator[Problem]:
+def _find_broken(parts: list[export.Part]) -> Iterator[Problem]:
     """Yield the problem of the first document of each required collection, without reading large files."""
     first: dict[tuple[str, str], export.Part] = {}
     for part in parts:

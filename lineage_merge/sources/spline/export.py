@@ -13,7 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from lineage_merge.infra.storage import Slice, StoredFile, is_s3, list_files, read_text, shown, size_of
+from lineage_merge.infra.storage import (
+    Slice,
+    StoredFile,
+    is_s3,
+    list_files,
+    read_text,
+    redact_location,
+    size_of,
+)
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError, SourceMissing
 from lineage_merge.sources import line_files
@@ -66,14 +74,14 @@ def find(folder: str) -> list[Part]:
             databases["" if name == "." else name].append((match["collection"], file, whole))
     if not databases:
         problem = "no collections of Spline found (executionPlan.json or .jsonl, ...)"
-        raise _instead(f"{shown(folder)}: {problem}", folder, files)
+        raise _instead(f"{redact_location(folder)}: {problem}", folder, files)
     for name, collections in sorted(databases.items()):
         present = {collection for collection, _, _ in collections}
         for collection in REQUIRED:
             if collection not in present:
                 location = f"{folder}/{name}" if name else folder
                 fix = f"run arangoexport with --collection {collection}"
-                problem = f"{shown(location)}: the required collection {collection} is missing"
+                problem = f"{redact_location(location)}: the required collection {collection} is missing"
                 raise SourceMissing(f"{problem}: {fix}", fix)
     return [
         Part(name, collection, piece, whole)
@@ -103,7 +111,7 @@ def _instead(problem: str, folder: str, files: list[StoredFile]) -> SourceMissin
     """Return the problem with the folder to give, or with what the files are, if either is known."""
     parent = folder.rstrip("/").rpartition("/")[0]
     if parent and any(_file_at(f"{parent}/executionPlan.{ending}") for ending in _ENDINGS):
-        return SourceMissing.with_suggestion(problem, shown(parent))
+        return SourceMissing.with_suggestion(problem, redact_location(parent))
     kind = line_files.recognize(Slice(file.location, 0, file.size) for file in files)
     if kind is None or kind is EXPORT:
         return SourceMissing(problem)
@@ -179,7 +187,7 @@ def _json_file(part: Part) -> Iterator[Text | Problem]:
     except (ValueError, RecursionError):
         documents = None
     if not isinstance(documents, list):
-        yield from _broken_array(text, part)
+        yield from _recover_array(text, part)
         return
     for number, document in enumerate(documents, 1):
         location = f"{file}, element {number}"
@@ -194,7 +202,7 @@ _BETWEEN = re.compile(r"[\s,]*")
 _NEXT_ON_LINE = r",\s*(?=\{\s*\"_(?:key|id|rev|from|to)\")"
 
 
-def _broken_array(text: str, part: Part) -> Iterator[Text | Problem]:
+def _recover_array(text: str, part: Part) -> Iterator[Text | Problem]:
     """Recover the elements of a malformed array.
 
     After a malformed element, reading continues where the next one seems to begin: at a line with the

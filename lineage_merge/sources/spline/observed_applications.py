@@ -9,7 +9,7 @@ from lineage_merge.naming.jobs import application
 from lineage_merge.sources.airflow_support import ObservedJob
 from lineage_merge.sources.spline import labels
 from lineage_merge.sources.spline.arango import database
-from lineage_merge.sources.spline.arango_queries import LABELS_OF_PLANS, by_request
+from lineage_merge.sources.spline.arango_queries import LABELS_OF_PLANS, split_by_request
 from lineage_merge.sources.spline.database_state import COMMITTED
 from lineage_merge.sources.spline.settings import Arango
 
@@ -41,7 +41,9 @@ def list_observed_jobs(settings: Arango, since: int, names: Sequence[str]) -> li
         ]
         dag_of_plan = {
             plan["_key"]: labels.first_value(names, plan["labels"], plan["extra"])
-            for keys in by_request(sorted({str(row["plan"]) for row, dag_name in writes if not dag_name}))
+            for keys in split_by_request(
+                sorted({str(row["plan"]) for row, dag_name in writes if not dag_name})
+            )
             for plan in db.query(LABELS_OF_PLANS, keys=keys, heads=heads, **committed)
         }
     jobs: dict[str, ObservedJob] = {}

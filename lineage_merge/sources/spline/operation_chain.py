@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from lineage_merge.model.elements import Element, Follows, JobKey, Operation
-from lineage_merge.model.graph_walks import in_order
+from lineage_merge.model.graph_walks import sort_by_edges
 from lineage_merge.sources.spline.documents import Document, Plan
 
 MAX_CHAINS = 20  # per source; a plan of nested self-joins has two to the power of its depth
@@ -19,12 +19,12 @@ def operation_chains(operations: Iterable[Document], follows: Iterable[Document]
     that does not reach the write is missing.
     """
     by_key = {str(document["_key"]): document for document in operations}
-    below = _below(by_key, follows)
+    below = _find_consumed(by_key, follows)
     chains = defaultdict(
         set, {key: {""} for key, operation in by_key.items() if operation.get("type") == "Write"}
     )
     chains_of_source: defaultdict[str, set[str]] = defaultdict(set)
-    for key in in_order(by_key, below):
+    for key in sort_by_edges(by_key, below):
         # Released early: the texts of a long plan add up.
         above = chains.pop(key, set())
         operation = by_key[key]
@@ -39,7 +39,7 @@ def operation_chains(operations: Iterable[Document], follows: Iterable[Document]
     return {uri: " | ".join(_sort(_truncate(texts))) for uri, texts in chains_of_source.items() if texts}
 
 
-def _below(by_key: Mapping[str, Document], follows: Iterable[Document]) -> dict[str, set[str]]:
+def _find_consumed(by_key: Mapping[str, Document], follows: Iterable[Document]) -> dict[str, set[str]]:
     """Return the operations that each operation consumes."""
     below: defaultdict[str, set[str]] = defaultdict(set)
     for edge in follows:

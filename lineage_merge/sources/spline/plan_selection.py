@@ -57,10 +57,10 @@ class PlanInput(ABC):
     def recent(self, events: Rows[EventRow]) -> Rows[EventRow]:
         """Return the wanted events within the lookback."""
         spline = self.context.spline
-        return run_selection.within_lookback(events, spline.runs, spline.lookback, self.latest)
+        return run_selection.select_lookback(events, spline.runs, spline.lookback, self.latest)
 
     @abstractmethod
-    def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
+    def translate(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Return the selected plans, and all plans of unrecorded databases."""
 
     @abstractmethod
@@ -79,10 +79,10 @@ def read_records(plan_input: PlanInput) -> Rows[Record]:
     events = plan_input.events().cache()
     recent = plan_input.recent(events)
     selected = run_selection.select_writes(recent, spline.runs)
-    plans: Rows[Any] = run_selection.by_plan(selected)
+    plans: Rows[Any] = run_selection.group_by_plan(selected)
     if context.marks_run_local:
         plans = plans.union(own_sources(recent, selected))
-    translated = plan_input.translated(plans)
+    translated = plan_input.translate(plans)
     if unrecorded:
         translated = newest_plans(translated.cache(), unrecorded)
     notices = [*map(_report_unrecorded, unrecorded), *plan_input.notices]

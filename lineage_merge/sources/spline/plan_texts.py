@@ -50,7 +50,7 @@ def text_rows(part: export.Part, wanted: Shared[KeyFilter] | None = None) -> Ite
         for run in _runs(part.collection, block.lines):
             text = None if run.plan is None else _objects(block.lines[run.start : run.end])
             if run.plan is None or text is None:
-                lines = block.located(run.start, run.end)
+                lines = block.locate_lines(run.start, run.end)
                 yield from _split_documents(part, export.json_lines(lines, part.database), keys)
                 continue
             plan = run.plan.decode()  # a part of the text, so UTF-8

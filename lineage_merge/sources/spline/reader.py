@@ -93,7 +93,7 @@ class ExportInput(PlanInput):
         of_plans = self._rows("executionPlan").flat_map(partial(_plan_labels, self.context))
         return run_selection.check_labels(events, of_plans)
 
-    def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
+    def translate(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Assemble the plans from the files of all collections."""
         collections = [name for name in self.parts if name != "progress"]
         size = line_files.estimate_unpacked_bytes(

@@ -26,6 +26,7 @@ class SplineSource(Source[Spline]):
     job_types = ("spark",)
     has_raw_uris = True
     reports_runs = True
+    precedence = 2
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.spline.reader import read_spline
@@ -77,6 +78,7 @@ class CaptureSource(FileSource[Capture]):
     job_types = ("spark",)
     has_raw_uris = True
     reports_runs = True
+    precedence = 1
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.spline.reader import read_capture

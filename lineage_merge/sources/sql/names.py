@@ -31,7 +31,7 @@ class NamedTables:
     def name_table(self, table: exp.Table, database: tuple[str, ...], variables: Variables) -> str | None:
         """Return the dataset of a table in the current `database`; None if the name contains a variable."""
         parts = [part.name for part in table.parts]
-        if any(variables.in_name(part) for part in parts):
+        if any(variables.occur_in(part) for part in parts):
             return None
         if path := path_of_table(table):
             return self.name_path(path, variables)
@@ -53,7 +53,7 @@ def _dataset_path(path: str, variables: Variables) -> str | None:
     known: list[str] = []
     scheme, _, rest = path.partition("://") if "://" in path else ("", "", path)
     for segment in rest.split("/"):
-        if variables.in_name(segment):
+        if variables.occur_in(segment):
             # dt=${dt} is a partition's folder; other variables may be the dataset itself.
             if "=" in segment.split("$")[0].split("{")[0]:
                 break

@@ -123,7 +123,7 @@ class Listener:
 
     def _write(self, execution: Execution) -> Write | None:
         query = execution.query
-        session = self._session.of(query.sparkSession())
+        session = self._session.wrap(query.sparkSession())
         # A copy, because another thread may add a session.
         sessions = list(self._watched.values())
         session.streams = [stream for watched in sessions for stream in watched.streams.executions]

@@ -1,7 +1,7 @@
 """The company's Spark jobs. `record.py` runs each as a process: ``python jobs.py JOB LAKE LINEAGE JARS``.
 
-LAKE: a folder that stands in for S3, with a folder per bucket. LINEAGE: where the listener writes. JARS:
-Iceberg's jar, or several, comma-separated.
+LAKE: a folder that stands in for S3, with a folder per bucket. LINEAGE: where the listener writes, or Spark
+its event log. JARS: Iceberg's jar, or several, comma-separated.
 """
 
 import sys
@@ -61,7 +61,7 @@ def shop_to_lake(spark: SparkSession, lake: str) -> None:
 
 
 def orders_merge(spark: SparkSession, lake: str) -> None:
-    """Merge the order lines into the Iceberg table, and export it for Redshift."""
+    """Merge the order lines into the Iceberg table."""
     spark.sql(
         "CREATE TABLE lake.shop.orders (order_id INT, sku STRING, customer_id INT,"
         " ordered_at TIMESTAMP, status STRING, qty INT, amount DOUBLE) USING iceberg"
@@ -72,17 +72,21 @@ def orders_merge(spark: SparkSession, lake: str) -> None:
       WHEN MATCHED AND t.status <> s.status THEN UPDATE SET t.status = s.status, t.amount = s.qty * s.price
       WHEN NOT MATCHED THEN INSERT (order_id, sku, customer_id, ordered_at, status, qty, amount)
         VALUES (s.order_id, s.sku, s.customer_id, s.ordered_at, s.status, s.qty, s.qty * s.price)""")
+
+
+def orders_export(spark: SparkSession, lake: str) -> None:
+    """Export the Iceberg table for Redshift: a job without an agent, of which there is only the event log."""
     spark.table("lake.shop.orders").where("status <> 'cancelled'").write.mode("overwrite").parquet(
         f"{lake}/brightmug-export/orders"
     )
 
 
 _NAMES = {customers_and_segments_to_lake: "customers_to_lake"}
-_JOBS = (customers_to_lake, customers_and_segments_to_lake, shop_to_lake, orders_merge)
+_JOBS = (customers_to_lake, customers_and_segments_to_lake, shop_to_lake, orders_merge, orders_export)
 
 
 def main(job_name: str, lake: str, lineage: str, jars: str) -> None:
-    """Run a job in a session of its own, whose writes the listener records."""
+    """Run a job in a session of its own, with the listener or with an event log."""
     job = next(job for job in _JOBS if job.__name__ == job_name)
     extensions = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
     spark = (
@@ -95,9 +99,11 @@ def main(job_name: str, lake: str, lineage: str, jars: str) -> None:
         .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
         .config("spark.sql.catalog.lake.type", "hadoop")
         .config("spark.sql.catalog.lake.warehouse", f"{lake}/brightmug-lake")
+        .config("spark.eventLog.enabled", str(job is orders_export).lower())
+        .config("spark.eventLog.dir", f"file://{lineage}")
         .getOrCreate()
     )
-    listener = capture.install(spark, lineage)
+    listener = capture.install(spark, lineage) if job is not orders_export else None
     job(spark, lake)
     if listener:
         listener.flush()

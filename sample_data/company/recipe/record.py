@@ -25,6 +25,11 @@ RECIPE = Path(__file__).parent
 COMPANY = RECIPE.parent
 SOURCES = COMPANY / "sources"
 _ARTIFACTS = ("manifest.json", "catalog.json")
+# Of an event log: events, and Spark's properties.
+_EVENTS = (
+    "LogStart EnvironmentUpdate ApplicationStart SQLExecutionStart SQLExecutionEnd DriverAccumUpdates".split()
+)
+_PROPERTIES = ("spark.app.name", "spark.master", "spark.sql.catalog")
 # Of a manifest, what no source reads, or what names this machine.
 _EMPTIED = ("macros", "docs", "selectors", "disabled", "parent_map", "child_map", "group_map")
 _COLUMNS = {
@@ -81,15 +86,33 @@ def record_spark(work: Path, jars: str) -> None:
     _write(SOURCES / "spline" / "customers_to_lake.jsonl", _run_job("customers_to_lake", lake, work, jars))
     _write(SOURCES / "spline" / "shop_to_lake.jsonl", _run_job("shop_to_lake", lake, work, jars))
     _write(SOURCES / "listener" / "orders_merge.jsonl", _run_job("orders_merge", lake, work, jars))
+    (work / "lineage" / "orders_export").mkdir()
+    log = _run_job("orders_export", lake, work, jars, "*")
+    kept = filter(None, (_shorten_event(json.loads(line)) for line in log.splitlines()))
+    text = "".join(f"{json.dumps(event, separators=(',', ':'))}\n" for event in kept)
+    _write(SOURCES / "event_logs" / "orders_export.jsonl", text)
 
 
-def _run_job(job: str, lake: Path, work: Path, jars: str) -> str:
+def _run_job(job: str, lake: Path, work: Path, jars: str, files: str = "*.jsonl") -> str:
     recorded = work / "lineage" / job
     command = [sys.executable, str(RECIPE / "jobs.py"), job, str(lake), str(recorded), jars]
     subprocess.run(command, check=True, cwd=work)
-    text = "".join(file.read_text() for file in sorted(recorded.glob("*.jsonl")))
+    text = "".join(file.read_text() for file in sorted(recorded.glob(files)))
     # Paths of the folder that stands in for S3.
     return re.sub(rf"(file:/*)?{re.escape(str(lake))}/", "s3://", text)
+
+
+def _shorten_event(event: dict[str, Any]) -> dict[str, Any] | None:
+    """Return an event of a log without what names this machine; None for one that no source reads."""
+    kind = str(event["Event"]).rpartition(".")[2].removeprefix("SparkListener")
+    if kind not in _EVENTS:
+        return None
+    if kind == "EnvironmentUpdate":
+        kept = {key: text for key, text in event["Spark Properties"].items() if key.startswith(_PROPERTIES)}
+        event = {"Event": event["Event"], "Spark Properties": kept}
+    for name in ("details", "modifiedConfigs", "User"):
+        event.pop(name, None)
+    return event
 
 
 def record_redshift(now: datetime) -> None:

@@ -103,6 +103,7 @@ def orders(spark: SparkSession, recording: Recording, tmp_path: Path) -> Iterato
     spark.sql("drop database shop cascade")
 
 
+@pytest.mark.jvm
 def test_each_kind_of_write_gives_one_document(
     spark: SparkSession, recording: Recording, orders: DataFrame, tmp_path: Path
 ) -> None:
@@ -134,6 +135,7 @@ def test_each_kind_of_write_gives_one_document(
     assert all(each.event["durationNs"] > 0 for each in found)
 
 
+@pytest.mark.jvm
 def test_what_writes_nothing_gives_no_document(
     spark: SparkSession, recording: Recording, orders: DataFrame
 ) -> None:
@@ -149,6 +151,7 @@ def test_what_writes_nothing_gives_no_document(
     assert recording.listener.counts.failed == failed
 
 
+@pytest.mark.jvm
 @pytest.mark.nightly
 def test_the_same_write_again_and_again_is_as_many_documents(
     recording: Recording, orders: DataFrame, tmp_path: Path
@@ -163,6 +166,7 @@ def test_the_same_write_again_and_again_is_as_many_documents(
 _THREADS = 16
 
 
+@pytest.mark.jvm
 def test_writes_of_many_threads(recording: Recording, orders: DataFrame, tmp_path: Path) -> None:
     def write(number: int) -> None:
         orders.coalesce(1).select((F.col("id") + number).alias("id")).write.parquet(f"{tmp_path}/t{number}")
@@ -175,6 +179,7 @@ def test_writes_of_many_threads(recording: Recording, orders: DataFrame, tmp_pat
     }
 
 
+@pytest.mark.jvm
 def test_a_failed_write_is_marked_as_failed_without_its_rows(
     recording: Recording, orders: DataFrame, tmp_path: Path
 ) -> None:
@@ -188,6 +193,7 @@ def test_a_failed_write_is_marked_as_failed_without_its_rows(
     assert "4711" not in str(found.event)
 
 
+@pytest.mark.jvm
 @pytest.mark.nightly
 def test_five_thousand_columns(spark: SparkSession, recording: Recording, tmp_path: Path) -> None:
     wide = spark.range(1).select(*((F.col("id") * number).alias(f"c{number}") for number in range(5_000)))
@@ -197,6 +203,7 @@ def test_five_thousand_columns(spark: SparkSession, recording: Recording, tmp_pa
     assert len([each for each in plan["attributes"] if each["name"].startswith("c")]) == 5_000
 
 
+@pytest.mark.jvm
 def test_sessions_of_a_session_are_watched_too(
     spark: SparkSession, recording: Recording, orders: DataFrame, tmp_path: Path
 ) -> None:
@@ -209,6 +216,7 @@ def test_sessions_of_a_session_are_watched_too(
     assert [each.target for each in recording.writes()] == ["new", "newer", "cloned"]
 
 
+@pytest.mark.jvm
 def test_batches_of_a_stream(
     spark: SparkSession, recording: Recording, orders: DataFrame, tmp_path: Path
 ) -> None:
@@ -223,6 +231,7 @@ def test_batches_of_a_stream(
     assert (found.target, found.sources, found.rows) == ("batches", ("orders",), 3)
 
 
+@pytest.mark.jvm
 def test_a_stream_to_a_sink_of_its_own_is_recorded_once_per_run(
     spark: SparkSession, recording: Recording, orders: DataFrame, tmp_path: Path
 ) -> None:
@@ -239,6 +248,7 @@ def test_a_stream_to_a_sink_of_its_own_is_recorded_once_per_run(
     assert found.event["durationNs"] > 0
 
 
+@pytest.mark.jvm
 def test_installing_again_gives_the_same_listener(spark: SparkSession, tmp_path: Path) -> None:
     first = capture.install(spark, tmp_path, limits=LATER)
     assert first is not None
@@ -250,6 +260,7 @@ def test_installing_again_gives_the_same_listener(spark: SparkSession, tmp_path:
     again.close()
 
 
+@pytest.mark.jvm
 def test_a_listener_that_is_closed_records_nothing(spark: SparkSession, tmp_path: Path) -> None:
     messages: list[Any] = []
     listener = capture.install(spark, messages)
@@ -272,6 +283,7 @@ def test_a_session_without_a_plan_is_a_warning(caplog: pytest.LogCaptureFixture)
 Write = Callable[[SparkSession, DataFrame, str], None]
 
 
+@pytest.mark.jvm
 def test_the_folder_gives_the_graph_of_capture(
     spark: SparkSession, recording: Recording, orders: DataFrame, tmp_path: Path
 ) -> None:

@@ -239,7 +239,7 @@ def test_a_table_known_by_path_and_by_name_is_one_vertex(glue: Glue, tmp_path: P
     ]
     assert columns(found, table) == {("id", "bigint"), ("pricepaid", "decimal(8,2)"), ("saledate", "date")}
     assert found.report.read["Glue tables"] == 2
-    assert found.report.of_kind("not-joined") == []
+    assert found.report.select_kind("not-joined") == []
 
 
 def test_an_iceberg_table_in_a_catalog_of_its_own_name_is_its_path(glue: Glue, tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_a_view_and_a_table_without_path_keep_their_glue_names(glue: Glue, tmp_p
     assert flows(found) == {(source, "s3://out|a") for source in ("s3://raw|a", view, queue)}
     labels = {name: vertex["label"] for name, vertex in datasets(found).items()}
     assert labels == {"s3://raw|a": "file", "s3://out|a": "file", view: "view", queue: "table"}
-    [problem] = found.report.of_kind("not-joined")
+    [problem] = found.report.select_kind("not-joined")
     assert (problem.document, problem.message) == (
         queue,
         "the table's location dev.public.queue is not a path, so the table cannot be joined by it",
@@ -316,7 +316,7 @@ def test_a_name_that_two_catalogs_have_is_joined_with_neither_and_adds_nothing(
     found = read_sources.merge(CONFIGURATION.parse(settings))
 
     assert flows(found) == {("s3://raw|a", "s3://out|a"), ("spark_catalog|tickit.sales", "s3://out|a")}
-    [problem] = found.report.of_kind("not-joined")
+    [problem] = found.report.select_kind("not-joined")
     assert problem.document == "dev|spark_catalog|tickit.sales"
     assert "dev|s3://lake|sales, dev|s3://west|sales" in problem.message
 
@@ -328,7 +328,7 @@ def test_globs_that_match_no_database_are_reported(glue: Glue, tmp_path: Path) -
 
     found = built(spline, tmp_path, databases=["tikcit*"])
 
-    [problem] = found.report.of_kind("notice")
+    [problem] = found.report.select_kind("notice")
     message = "no database matches tikcit*; found: tickit; did you mean tickit?"
     assert (problem.document, problem.field, problem.message) == (
         "Glue catalog in us-east-1",
@@ -351,7 +351,7 @@ def test_a_jdbc_query_of_two_tables_is_two_flows_into_the_graph(tmp_path: Path) 
         (f"{warehouse}|dev.public.sales", "s3://out|a"),
         (f"{warehouse}|dev.public.event", "s3://out|a"),
     }
-    assert found.report.of_kind("not-joined") == []
+    assert found.report.select_kind("not-joined") == []
 
 
 def tagged(lf_tags: bool) -> set[tuple[str, str]]:

@@ -43,8 +43,8 @@ def merged(
         settings["spline"] = {"export": str(spline)}
     built = read_sources.merge(CONFIGURATION.parse(settings))
     rows = built.elements.collect()
-    assert not built.report.of_kind("rejected")
-    assert not built.report.of_kind("not-joined")
+    assert not built.report.select_kind("rejected")
+    assert not built.report.select_kind("not-joined")
     edges = {
         (row["from"].partition("|")[2], row["label"], row["to"].partition("|")[2])
         for row in rows

@@ -32,6 +32,8 @@ from tests.record_reading import flows_of, problems_of, rows_of
 from tests.s3_fixtures import S3
 from tests.spline_documents import SplineDatabase
 
+pytestmark = pytest.mark.jvm
+
 ENTITIES = {"plan": "ExecutionPlan", "event": "ExecutionEvent"}
 
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge.infra.embedded.jars import spark_kafka_options
@@ -13,6 +14,8 @@ from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.kafka_broker import Message, Topics, broker
 from tests.record_reading import flows_of, problems_of, rows_of
 from tests.sources.openlineage.made_events import event
+
+pytestmark = pytest.mark.jvm
 
 
 def test_events_of_a_topic_are_combined_over_several_merges(spark: SparkSession, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import random
 
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.sources.openlineage.events import without_nested
+from lineage_merge.sources.openlineage.events import merge_nested
 from lineage_merge.sources.runs.events import EventRow
 
 # By key: whether it failed, and its rows.
@@ -34,7 +34,7 @@ def write(
 
 def found(engine: Engine, *writes: EventRow) -> Found:
     shuffled = random.Random(7).sample(writes, len(writes))
-    events = without_nested(engine.rows(shuffled, 2)).collect()
+    events = merge_nested(engine.rows(shuffled, 2)).collect()
     assert len(events) == len(writes)
     return {str(each.key): (each.failed, each.rows) for each in events}
 

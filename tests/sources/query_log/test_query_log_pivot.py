@@ -101,14 +101,20 @@ def test_aliases_of_unpivot_are_values(tmp_path: Path) -> None:
 )
 def test_only_the_values_of_the_pivot_itself_remain(text: str, expected: str) -> None:
     assert template_of(text).text == expected
-    assert Templates().of(text).text == expected
+    assert Templates().find_template(text).text == expected
 
 
 def test_pivots_of_other_columns_are_other_statements() -> None:
     text = "create table t as select * from s pivot (max(a) for b in ('{}'))"
     templates = Templates()
-    assert templates.of(text.format("x")).fingerprint != templates.of(text.format("y")).fingerprint
-    assert templates.of(text.format("1")).fingerprint == templates.of(text.format("2")).fingerprint
+    assert (
+        templates.find_template(text.format("x")).fingerprint
+        != templates.find_template(text.format("y")).fingerprint
+    )
+    assert (
+        templates.find_template(text.format("1")).fingerprint
+        == templates.find_template(text.format("2")).fingerprint
+    )
 
 
 def test_tasks_whose_names_differ_in_digits_are_different_owners() -> None:
@@ -116,5 +122,5 @@ def test_tasks_whose_names_differ_in_digits_are_different_owners() -> None:
     texts = [
         f"/* dag_id='d',task_id='part-{number}' */ insert into a.t select b from a.s" for number in (1, 2)
     ]
-    owners = [templates.of(text).owner for text in texts]
+    owners = [templates.find_template(text).owner for text in texts]
     assert [owner.name for owner in owners if owner is not None] == ["d.part-1", "d.part-2"]

@@ -61,7 +61,7 @@ def test_other_statements_are_not_one(one: str, other: str) -> None:
 )
 def test_literals_are_replaced_where_they_are_data(text: str, expected: str) -> None:
     assert template_of(text).text == expected
-    assert Templates().of(text).text == expected
+    assert Templates().find_template(text).text == expected
 
 
 def test_the_short_path_gives_the_same_templates() -> None:
@@ -81,20 +81,22 @@ def test_the_short_path_gives_the_same_templates() -> None:
         for number in (1, 1, 2)
     ]
     templates = Templates()
-    assert [templates.of(text) for text in texts] == [template_of(text) for text in texts]
+    assert [templates.find_template(text) for text in texts] == [template_of(text) for text in texts]
 
 
 def test_statements_that_show_something_have_no_template() -> None:
-    assert Templates().of("/* dashboard */ explain select 1") == Template("", "")
-    assert Templates().of("select a from s").text == "select a from s"
+    assert Templates().find_template("/* dashboard */ explain select 1") == Template("", "")
+    assert Templates().find_template("select a from s").text == "select a from s"
 
 
 def test_a_string_in_double_quotes_is_a_literal_where_the_dialect_says_so() -> None:
     assert (
-        Templates(quotes=True).of('insert into t select "secret" from s').text
+        Templates(quotes=True).find_template('insert into t select "secret" from s').text
         == "insert into t select '?' from s"
     )
-    assert Templates().of('insert into t select "a" from s').text == 'insert into t select "a" from s'
+    assert (
+        Templates().find_template('insert into t select "a" from s').text == 'insert into t select "a" from s'
+    )
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def test_the_parameters_of_a_statement_are_not_part_of_its_fingerprint() -> None
 
 def test_a_project_with_a_number_is_a_name() -> None:
     texts = [f"insert into shop-{number}.d.t select a - 2 from shop-{number}.d.s" for number in (1, 2)]
-    assert [Templates().of(text).text for text in (*texts, *texts)] == 2 * [
+    assert [Templates().find_template(text).text for text in (*texts, *texts)] == 2 * [
         text.replace("- 2", "- ?") for text in texts
     ]
 

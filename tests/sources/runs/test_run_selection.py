@@ -8,7 +8,7 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.sources.runs import run_selection
 from lineage_merge.sources.runs.events import EventRow
-from lineage_merge.sources.runs.future_times import future_problems, without_future_times
+from lineage_merge.sources.runs.future_times import drop_future_times, future_problems
 from lineage_merge.sources.runs.run_selection import PlanLabels, SelectedPlan, SelectedWrite
 from lineage_merge.sources.settings import Runs
 from tests.sources.runs.run_events import event
@@ -27,7 +27,7 @@ def selected(events: list[EventRow], runs: Runs = LATEST) -> set[tuple[str | Non
 def recent(events: list[EventRow], runs: Runs = LATEST, days: int = 1) -> set[str | None]:
     """The plans of recent events."""
     lookback = timedelta(milliseconds=days)
-    found = run_selection.within_lookback(LocalEngine().rows(events), runs, lookback, NOW)
+    found = run_selection.select_lookback(LocalEngine().rows(events), runs, lookback, NOW)
     return {each.plan for each in found.collect()}
 
 
@@ -52,7 +52,7 @@ def test_a_time_ahead_of_the_clock_ends_no_lookback_and_orders_nothing() -> None
     of_other_target = event("alone", NOW + 900, dataset="z")
 
     assert recent(events) == {"a", "b", "ahead"}
-    known = without_future_times(LocalEngine().rows([*events[1:], of_other_target]), NOW).collect()
+    known = drop_future_times(LocalEngine().rows([*events[1:], of_other_target]), NOW).collect()
     assert {plan for plan, _, _ in selected(known)} == {"b", "alone"}
 
 
@@ -235,7 +235,7 @@ def test_a_plan_that_several_runs_share_appears_once(engine: Engine) -> None:
         SelectedWrite(event("b", 3), 6, None),
     ]
 
-    assert dict(run_selection.by_plan(engine.rows(found)).collect()) == {
+    assert dict(run_selection.group_by_plan(engine.rows(found)).collect()) == {
         ("", "a"): SelectedPlan("load-2", 2, 2),
         ("other", "a"): SelectedPlan("load", 5, None),
         ("", "b"): SelectedPlan("load", 6, None),
@@ -253,7 +253,7 @@ def test_both_engines_select_the_same_writes(engine: Engine, runs: Runs) -> None
     def chosen(each: Engine) -> list[SelectedWrite]:
         return sorted(
             run_selection.select_writes(
-                run_selection.within_lookback(each.rows(events), runs, lookback, NOW), runs
+                run_selection.select_lookback(each.rows(events), runs, lookback, NOW), runs
             ).collect()
         )
 

@@ -95,6 +95,7 @@ def test_malformed_documents_are_named_and_the_rest_is_read(engine: Engine, tmp_
     assert {kind for kind, *_ in problems_of(rows)} == {"rejected"}
 
 
+@pytest.mark.jvm
 def test_the_two_collections_of_the_prototype_make_a_whole_graph(
     spark: SparkSession, tmp_path: Path, data: Path
 ) -> None:
@@ -113,12 +114,13 @@ def test_the_two_collections_of_the_prototype_make_a_whole_graph(
     truth = expected.tickit_sales_ingest("daily") | expected.tickit_sales_load("daily")
     assert edges == expected.ids(truth, "dev")
     assert {end for start, _, end in edges} | {start for start, _, _ in edges} == nodes
-    assert [problem.document for problem in built.report.of_kind("notice")] == [
+    assert [problem.document for problem in built.report.select_kind("notice")] == [
         "Spline database tickit_sales_ingest",
         "Spline database tickit_sales_load",
     ]
 
 
+@pytest.mark.jvm
 def test_an_error_in_a_worker_is_the_packages_own(spark: SparkSession, tmp_path: Path) -> None:
     spline = SplineDatabase()
     spline.plan("load", reads=["s3://in/a"], writes="s3://out/x", at=DAY)

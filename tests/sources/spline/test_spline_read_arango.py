@@ -193,6 +193,7 @@ def test_without_progress_the_newest_plans_are_used_with_a_notice(engine: Engine
     assert {(kind, field) for kind, _, field, _ in problems_of(rows)} == {("notice", "progress")}
 
 
+@pytest.mark.jvm
 def test_what_fails_in_a_worker_is_the_packages_own_error(
     spark: SparkSession, settings: Settings, arango: ArangoServer, data: Path
 ) -> None:
@@ -207,6 +208,7 @@ def test_what_fails_in_a_worker_is_the_packages_own_error(
     assert arango.password not in str(caught.value)
 
 
+@pytest.mark.jvm
 def test_what_fails_on_the_driver_stops_before_spark_works(
     spark: SparkSession, settings: Settings, data: Path
 ) -> None:

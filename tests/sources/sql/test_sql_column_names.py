@@ -115,6 +115,7 @@ def test_each_function_of_spark_was_tried(data: Path) -> None:
     assert {name for name in FUNCTIONS if not re.search(rf"\b{name}\(", tried)} == set()
 
 
+@pytest.mark.jvm
 def test_the_real_spark_still_gives_these_names(data: Path, spark: SparkSession) -> None:
     found = real(data, "spark")
     columns = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in SPARK_TYPES.items())

@@ -36,6 +36,7 @@ def written(folder: Path, **files: str) -> Path:
     return folder
 
 
+@pytest.mark.jvm
 def test_a_table_that_is_also_in_hives_log_is_one_dataset(
     spark: SparkSession, data: Path, tmp_path: Path
 ) -> None:
@@ -73,6 +74,7 @@ def test_each_folder_is_read_by_itself(engine: Engine, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.jvm
 def test_spark_and_memory_merge_the_same_of_files(spark: SparkSession, tmp_path: Path) -> None:
     etl = written(
         tmp_path / "etl",
@@ -96,6 +98,7 @@ def test_spark_and_memory_merge_the_same_of_files(spark: SparkSession, tmp_path:
     assert not built.coverage.projects["sql"]  # a statement that is not read may write what is missing
 
 
+@pytest.mark.jvm
 def test_removed_statements_and_files_are_retired(
     spark: SparkSession, gremlin: GraphTraversalSource, gremlin_url: str, tmp_path: Path
 ) -> None:

@@ -17,28 +17,28 @@ class ColumnNames:
 
     new: Mapping[str, Mapping[str, str]]
 
-    def before(self, shapes: Shapes) -> Shapes:
+    def restore(self, shapes: Shapes) -> Shapes:
         """Return the columns of tables under their old names."""
         old = ColumnNames({key: {new: old for old, new in names.items()} for key, names in self.new.items()})
         return {**shapes, **{key: old.shape(key, shapes[key]) for key in self.new if key in shapes}}
 
-    def of(self, dataset: str, column: str) -> str:
+    def find(self, dataset: str, column: str) -> str:
         """Return the new name of a column, or of a field of one."""
         name, *fields = column.split(FIELD)
         return FIELD.join([self.new.get(dataset, {}).get(name.casefold(), name), *fields])
 
     def write(self, write: Write) -> Write:
         """Return a write with the new names."""
-        columns = [(self.of(write.target, name), value) for name, value in write.columns]
+        columns = [(self.find(write.target, name), value) for name, value in write.columns]
         renamed = replace(write, columns=columns)
-        renamed.rename(lambda column: SqlColumn(column.source, self.of(*column)))
+        renamed.rename(lambda column: SqlColumn(column.source, self.find(*column)))
         return renamed
 
     def shape(self, dataset: str, shape: Shape) -> Shape:
         """Return the columns of a dataset with the new names."""
         return replace(
             shape,
-            columns=tuple(replace(column, name=self.of(dataset, column.name)) for column in shape.columns),
+            columns=tuple(replace(column, name=self.find(dataset, column.name)) for column in shape.columns),
         )
 
 
@@ -46,5 +46,5 @@ def column_names(renamed: Iterable[tuple[TableName, str, str]], datasets: Logged
     """Return the new names of columns, None if there are none."""
     new: dict[str, dict[str, str]] = {}
     for table, old, name in renamed:
-        new.setdefault(datasets.of_name(table), {})[old] = name
+        new.setdefault(datasets.find_key(table), {})[old] = name
     return ColumnNames(new) if new else None

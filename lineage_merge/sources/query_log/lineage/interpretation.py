@@ -73,7 +73,7 @@ def interpret(unit: Unit, warehouse: Warehouse, shapes: Shapes) -> Interpreted:
     datasets = _tables(unit, warehouse)
     names = column_names(unit.renamed_columns, datasets)
     if names is not None:
-        shapes = names.before(shapes)
+        shapes = names.restore(shapes)
     line = unit.target + 1
     notes: list[Note] = []
     statements = [

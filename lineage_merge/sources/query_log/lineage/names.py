@@ -50,9 +50,9 @@ class LoggedTables:
         whole = self._parts(parts)
         if self.skips_system and self._is_system(parts, whole):
             return f"{NO_DATASET}{whole[-1]}"
-        return self.of_name(whole)
+        return self.find_key(whole)
 
-    def of_name(self, whole: TableName) -> str:
+    def find_key(self, whole: TableName) -> str:
         """Return the key of a table with a complete name."""
         name = self.renamed.get(fold_name(*whole), whole)
         location = self.catalog.locations.get(fold_name(*name))

@@ -72,7 +72,7 @@ def reads_of(counted: CountedReads, warehouse: Warehouse, shapes: Shapes) -> Dat
     )
     names = column_names(key.renamed_columns, datasets)
     if names is not None:
-        shapes = names.before(shapes)
+        shapes = names.restore(shapes)
     statements = parse_statements(query_of_cursor(counted.reads.text), warehouse.dialect)
     for statement in statements:
         if isinstance(statement.tree, Unread) and statement.tree.is_broken:
@@ -90,7 +90,7 @@ def reads_of(counted: CountedReads, warehouse: Warehouse, shapes: Shapes) -> Dat
     }
     for dataset, column in lineage.read_columns:
         if dataset in columns:
-            current = column if names is None else names.of(dataset, column)
+            current = column if names is None else names.find(dataset, column)
             columns[dataset].update(_list_structures(current))
     return DatasetReads(columns, datasets.references)
 

@@ -22,10 +22,10 @@ from lineage_merge.sources.query_log.logs.archive_layout import (
     gaps,
     intervals_of,
     latest_end,
-    until,
+    select_until,
 )
 from lineage_merge.sources.query_log.logs.redshift_views import HISTORY, OWN_COMMENT
-from lineage_merge.sources.query_log.logs.view_selects import VIEW_SELECTS, between
+from lineage_merge.sources.query_log.logs.view_selects import VIEW_SELECTS, write_condition
 from lineage_merge.sources.query_log.settings import QueryLog, archive_folder, check_archive
 
 GRANT = "grant role sys:monitor to the user, who otherwise sees only its own statements"
@@ -100,7 +100,7 @@ def due(log: QueryLog, now: datetime) -> list[Interval]:
 
 def list_complete_intervals(log: QueryLog) -> list[Interval]:
     """Return the complete intervals of a folder, without those ahead of the clock. Raises `SourceError`."""
-    return until(intervals_of(storage.children(f"{log.path}/{MARKERS}")), latest_end())
+    return select_until(intervals_of(storage.children(f"{log.path}/{MARKERS}")), latest_end())
 
 
 def statements(log: QueryLog, intervals: Sequence[Interval]) -> Iterator[str]:
@@ -113,7 +113,7 @@ def statements(log: QueryLog, intervals: Sequence[Interval]) -> Iterator[str]:
 def unload(log: QueryLog, view: str, interval: Interval) -> str:
     """Return the UNLOAD of the rows of a view that began or ended in the interval."""
     select = VIEW_SELECTS[view]
-    times = " or ".join(f"({between(column, *interval)})" for column in select.times)
+    times = " or ".join(f"({write_condition(column, *interval)})" for column in select.times)
     query = select.sql(view, f"({times})").replace("'", "''")
     role = log.iam_role if log.iam_role == "default" else f"'{log.iam_role}'"
     region = f" region '{log.archive_region}'" if log.archive_region else ""

@@ -60,7 +60,7 @@ def latest_end() -> datetime:
     return EPOCH + timedelta(milliseconds=latest_credible())
 
 
-def until(intervals: Iterable[Interval], latest: datetime) -> list[Interval]:
+def select_until(intervals: Iterable[Interval], latest: datetime) -> list[Interval]:
     """Return the intervals that end at `latest` or before, sorted; others have wrong names."""
     return sorted(interval for interval in intervals if interval.end <= latest)
 

@@ -19,7 +19,7 @@ from lineage_merge.sources.query_log.logs.redshift_views import (
     MissingColumn,
     read_row,
 )
-from lineage_merge.sources.query_log.logs.view_selects import VIEW_SELECTS, between
+from lineage_merge.sources.query_log.logs.view_selects import VIEW_SELECTS, write_condition
 from lineage_merge.sources.query_log.settings import QueryLog
 
 # The days in which the views have rows.
@@ -48,7 +48,7 @@ def queries(log: QueryLog, now: datetime) -> list[ViewQuery]:
             continue
         for back in range(days):
             day = midnight - timedelta(days=back)
-            of_day = between(queried.times[0], day, day + timedelta(days=1))
+            of_day = write_condition(queried.times[0], day, day + timedelta(days=1))
             only_writes = _WRITES if view == HISTORY and not log.usage else ""
             view_queries.append(ViewQuery(view, queried.sql(view, of_day, only_writes)))
     return view_queries

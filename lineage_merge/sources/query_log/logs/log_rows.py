@@ -64,9 +64,9 @@ class Prepare:
             statement = row._replace(text="", user=user, reader=reader)
             texts = statements_in(row.text)
             if len(texts) == 1:
-                yield Prepared(statement, templates.of(row.text))
+                yield Prepared(statement, templates.find_template(row.text))
             else:
-                yield from _several(statement, [templates.of(text) for text in texts])
+                yield from _several(statement, [templates.find_template(text) for text in texts])
 
 
 def _several(statement: LoggedStatement, templates: list[Template]) -> Iterator[Prepared]:

@@ -19,7 +19,7 @@ from lineage_merge.sources.query_log.logs.archive_layout import (
     intervals_lacking,
     latest_end,
     recent_files,
-    until,
+    select_until,
 )
 from lineage_merge.sources.query_log.logs.log_rows import (
     CATALOG,
@@ -96,7 +96,7 @@ def _list_archived(log: QueryLog) -> tuple[list[ViewFile], list[Interval]]:
     latest = latest_end()
     recent = recent_files(files, log.lookback, latest)
     view_files = [ViewFile(view, file) for file in recent if (view := _view_of(file.location, log.path))]
-    complete = until(complete_intervals(files), latest)
+    complete = select_until(complete_intervals(files), latest)
     if not any(view_file.view == HISTORY for view_file in view_files) and not complete:
         raise SourceMissing(
             f"{redact(log.path)}: no files of {HISTORY} found (a folder of this name with CSV or Parquet)"
@@ -125,7 +125,7 @@ def read_files(engine: Engine, log: QueryLog) -> ViewRows:
     ahead = sorted({interval for interval in named if interval.end > latest})
     if ahead:
         rows = rows.union(engine.rows([_ahead_problem(log, ahead)], 1))
-    archived = complete or until((each for file in history if (each := interval_of(file))), latest)
+    archived = complete or select_until((each for file in history if (each := interval_of(file))), latest)
     return ViewRows(rows, bool(transactions), archived)
 
 
@@ -205,7 +205,7 @@ _KINDS = {**KINDS, Keyed: _PART, TransactionEnd: _OUTCOME, ViewDefinition: _VIEW
 def _drop_users(users: Users, row: Any) -> Any:
     """Return a part of a statement that waits for the others without the name of its user."""
     if type(row) is Keyed and type(row.part) is LoggedStatement:
-        return Keyed(row.key, users.replaced(row.part))
+        return Keyed(row.key, users.replace(row.part))
     return row
 
 

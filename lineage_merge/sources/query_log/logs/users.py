@@ -28,7 +28,7 @@ class Users:
     groups: tuple[tuple[str, str], ...] = ()
     _known: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def replaced(self, statement: LoggedStatement) -> LoggedStatement:
+    def replace(self, statement: LoggedStatement) -> LoggedStatement:
         """Return a statement without the name of its user."""
         user, reader = self.names(statement.user)
         return statement._replace(user=user, reader=reader)

@@ -52,6 +52,6 @@ VIEW_SELECTS: Mapping[str, ViewSelect] = {
 }
 
 
-def between(column: str, start: datetime, end: datetime) -> str:
+def write_condition(column: str, start: datetime, end: datetime) -> str:
     """Return the condition that a time (UTC) is at or after `start` and before `end`."""
     return f"{column} >= '{start:%Y-%m-%d %H:%M:%S}' and {column} < '{end:%Y-%m-%d %H:%M:%S}'"

@@ -81,7 +81,7 @@ class Renames:
             renamed += [(table, old, new) for old, new in names.items() if old != new]
         return tuple(sorted(renamed))
 
-    def after(self, at: Moment, words: AbstractSet[str]) -> tuple[tuple[TableName, TableName], ...]:
+    def find_after(self, at: Moment, words: AbstractSet[str]) -> tuple[tuple[TableName, TableName], ...]:
         """Return the tables among the `words` of a statement at a time, with their last names."""
         renamed: dict[TableName, TableName] = {}
         for word in words & self.tables.keys():

@@ -58,7 +58,9 @@ def _rename(unit: Unit, at: Moment, renames: Renames) -> Unit:
     if not renames:
         return unit
     words = frozenset[str]().union(*(facts_of(text).words for text in unit.statements))
-    return unit._replace(renamed=renames.after(at, words), renamed_columns=renames.columns_after(at, words))
+    return unit._replace(
+        renamed=renames.find_after(at, words), renamed_columns=renames.columns_after(at, words)
+    )
 
 
 def _count(units: Iterable[tuple[int, Unit]], steps: Sequence[Step]) -> dict[Unit, Times]:

@@ -111,7 +111,7 @@ class Templates:
         self._by_skeleton: dict[str, Template] = {}
         self._by_text: dict[str, Template] = {}
 
-    def of(self, text: str) -> Template:
+    def find_template(self, text: str) -> Template:
         """Return the template of a statement; an empty one if it neither reads nor writes rows."""
         if _SHOWS.match(text):
             return NOTHING
@@ -221,7 +221,7 @@ def _mask_literals(text: str, comments: list[str], *, quotes: bool) -> Iterator[
         if kind == "string" and is_unload and before == "(":
             yield _quote(template_of(_unquote(piece)).text)
         elif kind == "body":
-            inner = _between_dollars(piece)
+            inner = _replace_dollars(piece)
             yield _quote(template_of(inner).text) if is_unload and before == "(" else "'?'"
         elif kind == "string":
             value = piece.strip("'\"")
@@ -293,7 +293,7 @@ def _unquote(piece: str) -> str:
     return re.sub(r"''|\\(.)", lambda escape: escape[1] or "'", piece[1:-1], flags=re.DOTALL)
 
 
-def _between_dollars(piece: str) -> str:
+def _replace_dollars(piece: str) -> str:
     end = piece.index("$", 1) + 1
     return piece[end:-end] if len(piece) >= 2 * end else piece[end:]
 

@@ -166,7 +166,7 @@ def _read(step: Step, local: Mapping[str, _Local], renames: Renames) -> tuple[Re
     )
     # What the statement writes is not read: it may get the name of what it reads.
     others = step.facts.words - {step.facts.creates, step.facts.changes} if renames.tables else frozenset()
-    renamed = renames.after(step.at, others) if others else ()
+    renamed = renames.find_after(step.at, others) if others else ()
     columns = renames.columns_after(step.at, step.facts.words) if renames else ()
     key = ReadKey(template.fingerprint, step.database, step.search_path, tables, renamed, columns)
     return key, one_read(template.text, statement.started, statement.reader)

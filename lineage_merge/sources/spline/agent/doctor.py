@@ -36,7 +36,7 @@ def _inspect(part: Slice) -> tuple[bool, Problem | None]:
 
 
 def _event_times(part: Slice) -> Iterator[int]:
-    return event_times(line_files.until_damage(messages(line_files.number_lines(part))))
+    return event_times(line_files.stop_at_damage(messages(line_files.number_lines(part))))
 
 
 CHECKS = (SourceCheck(AGENT, _examine_agent),)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from lineage_merge.model.graph_walks import in_order
+from lineage_merge.model.graph_walks import sort_by_edges
 from lineage_merge.sources.spline.agent.api_1_0 import is_1_0, modern
 from lineage_merge.sources.spline.documents import Document, duration_ns, row_level_mode
 
@@ -260,4 +260,4 @@ def _bottom_up(operations: list[Document]) -> Iterator[Document]:
     for key, node in by_id.items():
         for child in by_id.keys() & set(node.get("childIds") or ()):
             parents[child].append(key)
-    return (by_id[key] for key in in_order(by_id, parents))
+    return (by_id[key] for key in sort_by_edges(by_id, parents))

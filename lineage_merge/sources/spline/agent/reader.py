@@ -97,7 +97,7 @@ class AgentInput(PlanInput):
     def events(self) -> Rows[EventRow]:
         """Return the events, with the details of their plans."""
         spline = self.context.spline
-        # As in `run_selection.within_lookback`.
+        # As in `run_selection.select_lookback`.
         back = self.newest - spline.lookback // timedelta(milliseconds=1)
         since = spline.runs.since if spline.runs.which == "since" else back
         events = self.messages.map_partitions(partial(_event_rows, self.context, since=since))
@@ -105,7 +105,7 @@ class AgentInput(PlanInput):
             return events
         return run_selection.check_labels(events, self.messages.flat_map(partial(_plan_labels, self.context)))
 
-    def translated(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
+    def translate(self, plans: SelectedPlans) -> Rows[TranslatedPlan]:
         """Translate the plans in files."""
         wanted = share_filter(plans, self.stored_bytes, self.unrecorded)
         read: Rows[Any] = self.messages.flat_map(partial(_select_plan, wanted=wanted))
@@ -185,7 +185,7 @@ def _parts(engine: Engine, context: Context) -> tuple[list[Slice], tuple[Problem
 def read_slice(numbered: tuple[int, Slice], heads: list[str]) -> Iterator[AgentPlan | AgentEvent | Problem]:
     """Yield the plans, events and problems in a slice, whose position is given."""
     start, part = numbered
-    for number, message in enumerate(line_files.until_damage(messages(line_files.number_lines(part)))):
+    for number, message in enumerate(line_files.stop_at_damage(messages(line_files.number_lines(part)))):
         if isinstance(message, Problem):
             yield message
         elif problem := check_message(message):

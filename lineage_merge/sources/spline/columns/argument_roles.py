@@ -86,10 +86,10 @@ def class_of_hint(hint: str, symbol: str) -> str:
 def argument_roles(class_name: str, count: int) -> tuple[Role, ...]:
     """Return the roles of `count` arguments of an expression."""
     default = AGGREGATED if class_name.startswith("aggregate.") else VALUE
-    return roles(class_name, "catalyst", default).of(count)
+    return roles(class_name, "catalyst", default).list_roles(count)
 
 
 @lru_cache(4096)
 def is_transparent(class_name: str) -> bool:
     """Return whether an expression is its argument, or what the analyzer replaced a function with."""
-    return class_name not in (UNION, SELECTED) and roles(class_name, "catalyst").at(0).step is IDENTITY
+    return class_name not in (UNION, SELECTED) and roles(class_name, "catalyst").get_role(0).step is IDENTITY

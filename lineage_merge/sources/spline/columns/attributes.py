@@ -111,7 +111,7 @@ class Attributes:
         if plan.queries(operation):
             self.queries[operation] = self._read_query(operation)
             return
-        stored = set(plan.stored(operation))
+        stored = set(plan.list_stored(operation))
         for attribute in plan.output(operation):
             if attribute not in stored:
                 graph[attribute].is_constant = True

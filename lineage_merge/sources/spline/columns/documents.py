@@ -15,7 +15,7 @@ from lineage_merge.column_lineage import pseudo_columns
 from lineage_merge.column_lineage.parts import Key
 from lineage_merge.column_lineage.table_parts import TablePart
 from lineage_merge.model.elements import Reference
-from lineage_merge.model.graph_walks import in_order
+from lineage_merge.model.graph_walks import sort_by_edges
 from lineage_merge.sources.spline.columns.argument_roles import class_name
 from lineage_merge.sources.spline.columns.sql_types import fields, type_texts
 from lineage_merge.sources.spline.documents import Document
@@ -108,7 +108,7 @@ class PlanColumns:
         for key in self.operations:
             for child in dict.fromkeys(self.children.get(key, ())):
                 parents[child].append(key)
-        return tuple(in_order(self.operations, parents))
+        return tuple(sort_by_edges(self.operations, parents))
 
     @cached_property
     def schemas(self) -> dict[str, tuple[str, ...]]:
@@ -140,7 +140,7 @@ class PlanColumns:
         """Return the output attributes of an operation's inputs."""
         return {attribute for child in self.children.get(operation, ()) for attribute in self.output(child)}
 
-    def stored(self, read: str) -> tuple[str, ...]:
+    def list_stored(self, read: str) -> tuple[str, ...]:
         """Return the attributes of a read that are columns of its dataset.
 
         Neither those of metadata tables nor pseudo-columns.

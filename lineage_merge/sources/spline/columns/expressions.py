@@ -76,7 +76,7 @@ class _Text(NamedTuple):
     text: str
     precedence: int = _ATOM
 
-    def inside(self, precedence: int) -> str:
+    def enclose(self, precedence: int) -> str:
         """Return the text as an operand of an operator of the given precedence."""
         return self.text if self.precedence >= precedence else f"({self.text})"
 
@@ -155,9 +155,9 @@ class ExpressionTexts:
                 otherwise = f" ELSE {parts[-1].text}" if len(parts) % 2 else ""
                 return _Text(f"CASE{whens}{otherwise} END")
             case "In":
-                return _Text(f"{parts[0].inside(_OPERAND)} IN ({_list(parts[1:])})", _COMPARISON)
+                return _Text(f"{parts[0].enclose(_OPERAND)} IN ({_list(parts[1:])})", _COMPARISON)
             case "InSubquery" if len(parts) > 1:
-                values = parts[0].inside(_OPERAND) if len(parts) == 2 else f"({_list(parts[:-1])})"
+                values = parts[0].enclose(_OPERAND) if len(parts) == 2 else f"({_list(parts[:-1])})"
                 return _Text(f"{values} IN {parts[-1].text}", _COMPARISON)
             case "aggregate.AggregateExpression":
                 text = parts[0].text
@@ -181,7 +181,7 @@ class ExpressionTexts:
                 texts[1:2] = [offset.removeprefix("-") for offset in texts[1:2]]
                 return _Text(f"lag({', '.join(texts[:2] if texts[2:] == ['null'] else texts)})")
             case "GetStructField" if isinstance(params.get("name"), str):
-                return _Text(f"{parts[0].inside(_ATOM)}.{params['name']}")
+                return _Text(f"{parts[0].enclose(_ATOM)}.{params['name']}")
             case "LambdaFunction":
                 names = _list(parts[1:])
                 return _Text(f"{names if len(parts) == 2 else f'({names})'} -> {parts[0].text}")
@@ -198,11 +198,11 @@ def _fill_template(class_name: str, parts: list[_Text]) -> _Text | None:
     if class_name in _OPERATORS and len(parts) == 2:
         symbol, precedence = _OPERATORS[class_name]
         # a - (b - c), no chained comparisons; but a AND b AND c.
-        left = parts[0].inside(precedence + 1 if precedence == _COMPARISON else precedence)
-        right = parts[1].inside(precedence if class_name in _ASSOCIATIVE else precedence + 1)
+        left = parts[0].enclose(precedence + 1 if precedence == _COMPARISON else precedence)
+        right = parts[1].enclose(precedence if class_name in _ASSOCIATIVE else precedence + 1)
         return _Text(f"{left} {symbol} {right}", precedence)
     template, first, precedence = _TEMPLATES.get(class_name, ("", _OR, _ATOM))
     if not template or len(parts) != template.count("{}"):
         return None
-    operands = [parts[0].inside(first), *(part.text for part in parts[1:])]
+    operands = [parts[0].enclose(first), *(part.text for part in parts[1:])]
     return _Text(template.format(*operands), precedence)

@@ -99,7 +99,7 @@ class _PlanLineage:
             influences=derive_influences(self._rows()),
             untraced=self._find_untraced(),
             metadata_only=self._metadata_only(),
-            rewritten=(changes.rewritten if changes else self._rewritten()) - read_again,
+            rewritten=(changes.rewritten if changes else self._find_rewritten()) - read_again,
             problems=(
                 *(changes.problems if changes else ()),
                 *(
@@ -206,7 +206,7 @@ class _PlanLineage:
         filtering = [
             key for key in plan.bottom_up if only_filters(str(plan.params(key).get("joinType") or ""))
         ]
-        if filtering and row_level_mode(plan.operations.get(plan.write, {})):
+        if filtering and row_level_mode(plan.operations.get(plan.write, {})) == "merge":
             filtering.pop()  # a MERGE that only inserts finds the rows that exist by an anti join
         for operation in plan.bottom_up:
             name = str(plan.operations[operation].get("name"))
@@ -239,7 +239,7 @@ class _PlanLineage:
         for operation, sources in plan.reads.items():
             for source in () if plan.queries(operation) else sources:
                 columns = types.setdefault(source, {})
-                for attribute in plan.stored(operation):
+                for attribute in plan.list_stored(operation):
                     columns.setdefault(plan.name(attribute), plan.data_type(attribute))
         complete = set(types)
         named = (
@@ -275,7 +275,7 @@ class _PlanLineage:
         below = reachable((key for key in plan.operations if self._attributes.is_lost(key)), plan.children)
         return tuple(sorted({source for key in untraced | (reads & below) for source in plan.reads[key]}))
 
-    def _rewritten(self) -> frozenset[Reference]:
+    def _find_rewritten(self) -> frozenset[Reference]:
         """Return the target of a row-level operation, whose rows are read to be changed."""
         write = self._plan.operations.get(self._plan.write, {})
         if not row_level_mode(write):

@@ -230,7 +230,7 @@ def column_references(expression: str) -> Iterator[ColumnReference]:
         elif token["function"]:
             function = roles(token["function"])
             # Of a subquery with columns of the outer query; the function of arrays is written alike.
-            step = CONDITIONAL if token["function"].lower() == "exists" else function.at(0).step
+            step = CONDITIONAL if token["function"].lower() == "exists" else function.get_role(0).step
             levels.append(compose(here, step))
             calls[len(levels)] = (function, 0)
         elif token["open"]:
@@ -244,7 +244,7 @@ def column_references(expression: str) -> Iterator[ColumnReference]:
             if len(levels) in calls:
                 function, position = calls[len(levels)]
                 calls[len(levels)] = (function, position + 1)
-                levels[-1] = compose(levels[-2], function.at(position + 1).step)
+                levels[-1] = compose(levels[-2], function.get_role(position + 1).step)
         elif token["word"]:
             word = token["word"]
             if word == "CASE":

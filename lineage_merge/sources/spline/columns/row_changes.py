@@ -150,7 +150,7 @@ class _Reader:
         self._plan = plan
         self._graph = graph
         self._statement = statement
-        self._changes = RowChanges(rewritten=self._rewritten())
+        self._changes = RowChanges(rewritten=self._find_rewritten())
         self._own = {plan.name(id_).casefold(): id_ for id_ in plan.output(statement.target)}
         self._attributes = attributes_by_id(plan, self._occurrences(), self._copies())
         self._unknown: set[str] = set()
@@ -182,7 +182,7 @@ class _Reader:
             changes.problems = ((key, what),)
         return changes
 
-    def _rewritten(self) -> frozenset[Reference]:
+    def _find_rewritten(self) -> frozenset[Reference]:
         targets, sources = (
             {
                 source

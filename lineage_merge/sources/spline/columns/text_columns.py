@@ -65,7 +65,7 @@ class _Output:
     left_out: tuple[_LeftOut, ...] = ()
     named: tuple[Mapping[str, Value[Reference]], ...] = ()
 
-    def at(self, position: int) -> Value[Reference] | None:
+    def find_value(self, position: int) -> Value[Reference] | None:
         """Return the value at a position, None if the text does not show it."""
         return self.by_id.get(self.ids[position]) if position < len(self.ids) else None
 
@@ -134,7 +134,7 @@ class _Reader:
                     self._outer[identifier].add(seen.by_id[identifier])
         if operations:
             output = self._outputs[id(operations[0])]
-            self._found.output = tuple(output.at(position) for position in range(len(output.ids)))
+            self._found.output = tuple(output.find_value(position) for position in range(len(output.ids)))
         return self._found
 
     def _output(self, operation: TextOperation, below: list[_Output], seen: _Output) -> _Output:
@@ -241,7 +241,7 @@ class _Reader:
         for position, identifier in enumerate(below[0].ids if below else ()):
             united: Value[Reference] = Value()
             for branch in below:
-                value = branch.at(position)
+                value = branch.find_value(position)
                 if value:
                     united.add(value)
             output.ids.append(identifier)
@@ -358,7 +358,7 @@ class _Reader:
             if subquery is None or column.name == "exists":
                 return None
             output = self._outputs[id(subquery)]
-            return self._unite(output) if column.name == "list" else output.at(0)
+            return self._unite(output) if column.name == "list" else output.find_value(0)
         if column.outer:
             self._outer_ids.add(column.id)
             return self._outer[column.id]

@@ -37,7 +37,7 @@ def attributes_by_id(
     plan: PlanColumns, occurrences: Iterable[Occurrence], copies: Iterable[Copies] = ()
 ) -> dict[int, frozenset[str]]:
     """Return the attributes that each id may be: one, several if the texts do not decide, or none."""
-    return _Candidates(plan, occurrences).decided(tuple(copies))
+    return _Candidates(plan, occurrences).decide(tuple(copies))
 
 
 class _Candidates:
@@ -56,7 +56,7 @@ class _Candidates:
             for position, attribute in enumerate(plan.output(read))
         }
 
-    def decided(self, copies: tuple[Copies, ...]) -> dict[int, frozenset[str]]:
+    def decide(self, copies: tuple[Copies, ...]) -> dict[int, frozenset[str]]:
         for operation in copies:
             for identifier in operation.ids & self._candidates.keys():
                 attributes = self._candidates[identifier]

@@ -1,6 +1,7 @@
 """Spark's event logs: the plans of executions as text, read into documents as those of Spline's agent.
 
-`log_files` finds logs and reads their lines, `executions` selects the executions that write, `formatted_plan`
-parses a plan's text, `operations` and `targets` make a document of it. From there on, everything is as for
-files of an agent.
+`log_files` finds logs and reads their lines, `executions` selects events, `writes` the executions that write.
+`formatted_plan`, `logical_plan` and `simple_plan` parse a plan's text; `commands` finds its target,
+`operations` makes a document of the rest, `messages` of the whole. From there on, everything is as for files
+of an agent.
 """

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from lineage_merge import naming
+from lineage_merge.sources.spline.event_log.formatted_plan import PhysicalNode
 
 Properties = Mapping[str, str]
 
@@ -14,11 +15,21 @@ _ICEBERG = "org.apache.iceberg.spark."
 _HADOOP = "org.apache.iceberg.hadoop.HadoopCatalog"
 
 
+# The line of a scan of Iceberg: lake.db.t (branch=null) [filters=, groupedBy=]
+_SCANNED = re.compile(r"^(?P<table>\S+?)(?: \(branch=[^)]*\))? \[filters=", re.MULTILINE)
+
+
 class NamedTable(NamedTuple):
     """A table by its address and by its name with the catalog, or the path that stands for a name."""
 
     uri: str
     name: str
+
+
+def read_scanned_table(node: PhysicalNode) -> str:
+    """Return the name of the table that a scan of Iceberg reads, "" for another scan."""
+    scanned = _SCANNED.search(node.fields.get("", "")) if node.name.startswith("BatchScan") else None
+    return scanned["table"] if scanned else ""
 
 
 def qualify_path(path: str, properties: Properties) -> str:

@@ -1,31 +1,48 @@
-"""Attributes and expressions of a plan's document, by their text in a physical plan. Pure."""
+"""Attributes, expressions and types of a plan's document, by their text in a physical plan. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
 
+from lineage_merge.column_lineage.data_types import fields_of
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.sources.spline.columns.argument_roles import TEXT_EXPRESSION
 from lineage_merge.sources.spline.columns.plan_text import TextItem, column_references, readable, split_top
 from lineage_merge.sources.spline.documents import Document
+from lineage_merge.sources.spline.event_log.expression_text import (
+    is_struct,
+    read_structure,
+    strip_brackets,
+    write_windows,
+)
 
 GROUPING_ID = "spark_grouping_id"
 # Spark converts `grouping(column)` to a bit of the grouping id.
 _GROUPING = re.compile(rf"shiftright\({GROUPING_ID}#(?P<id>\d+)L?, (?P<bit>\d+)\)")
 
+# Ids of columns are smaller.
+_FIRST_FIELD = 1 << 50
+
+Reference = dict[str, str]
+
 
 class DocumentParts:
-    """Collects the attributes and expressions of a plan, and the `types` of attributes that are read.
+    """Collects the attributes, expressions and data types of a plan.
 
-    `subqueries`: the attribute that a subquery's value is, by its id; `grouped`: the grouping columns behind
-    a grouping id.
+    `types`: the types of attributes that are read, as text; `subqueries`: the attribute that a subquery's
+    value is, by its id; `grouped`: the grouping columns behind a grouping id.
     """
 
     def __init__(self) -> None:
         self.attributes: dict[str, Document] = {}
         self.functions: list[Document] = []
+        self.constants: list[Document] = []
+        self.data_types: dict[str, Document] = {}
         self.types: dict[str, str] = {}
         self.subqueries: dict[int, str] = {}
         self.grouped: dict[int, list[str]] = {}
+        # Of subqueries that Spark merged into one: the names of fields in texts, by ids of their own.
+        self._merged_fields: dict[int, str] = {}
+        self._merged_names: dict[str, int] = {}
 
     def add_attribute(self, identifier: int, name: str, value: Mapping[str, str] | None) -> str:
         """Add an attribute; `value`: the expression or attribute that it is (None: unknown)."""
@@ -35,50 +52,115 @@ class DocumentParts:
         self.attributes[key] = {"id": key, "name": name} | ({"childRefs": [dict(value)]} if value else {})
         return key
 
-    def add_expression(self, text: str, scope: Mapping[int, str], shown: str | None = None) -> dict[str, str]:
-        """Add an expression by its text; `shown`: the text that readers see."""
-        children: list[dict[str, str]] = []
-        steps: list[str] = []
-        paths: list[list[str]] = []
+    def add_column(self, identifier: int, name: str, data_type: str) -> str:
+        """Add an attribute that is read; `data_type` in Spark's notation, "" if it is not known."""
+        attribute = self.add_attribute(identifier, name, None)
+        self.types[attribute] = data_type
+        if fields_of(data_type):
+            self.attributes[attribute]["dataType"] = self._add_type(data_type)
+        return attribute
+
+    def add_expression(self, text: str, scope: Mapping[int, str], shown: str | None = None) -> Reference:
+        """Add an expression by its text; `shown`: the text that readers see.
+
+        Structures are built of their fields.
+        """
+        built = read_structure(text)
+        if built is None:
+            return self._add_text(text, scope, shown)
+        children: list[Reference] = []
+        for name, value in built.parts:
+            if name is not None:
+                children.append(self._add_constant(name))
+            children.append(self.add_expression(value, scope))
+        return self.add_function(built.function, children, built.class_name)
+
+    def add_value(self, text: str, scope: Mapping[int, str]) -> Reference:
+        """Return a column, or an expression that is added."""
+        columns = [*column_references(text)]
+        attribute = scope.get(columns[0].id) if len(columns) == 1 else None
+        is_column = attribute and text.rstrip("L").endswith(f"#{columns[0].id}") and not columns[0].path
+        return {"__attrId": attribute} if attribute and is_column else self.add_expression(text, scope)
+
+    def add_function(
+        self, name: str, children: Sequence[Reference], class_name: str = "", params: Document | None = None
+    ) -> Reference:
+        """Add a function of values."""
+        identifier = f"expr-{len(self.functions)}"
+        document: Document = {"id": identifier, "name": name, "childRefs": [*children]}
+        document |= {"params": params} if params else {}
+        self.functions.append(document | ({"extra": {"simpleClassName": class_name}} if class_name else {}))
+        return {"__exprId": identifier}
+
+    def add_union(self, children: Sequence[Reference]) -> Reference:
+        """Add a value that is one of several: of the inputs of a union, or of the rows of an `Expand`."""
+        return self.add_function("union", children)
+
+    def add_conditional(self, attributes: Sequence[str]) -> Reference:
+        """Add a value that attributes only choose."""
+        return self._add_steps(
+            "grouping_id()", [(each, Transformation.CONDITIONAL, ()) for each in attributes]
+        )
+
+    def _add_text(self, text: str, scope: Mapping[int, str], shown: str | None) -> Reference:
+        """Add an expression of which only the columns are known, with what they do."""
+        steps: list[tuple[str, Transformation, Sequence[str]]] = []
         for matched in _GROUPING.finditer(text):
             grouped, bit = self.grouped.get(int(matched["id"]), []), int(matched["bit"])
             if bit < len(grouped):
-                children.append({"__attrId": grouped[len(grouped) - 1 - bit]})
-                steps.append(Transformation.CONDITIONAL.name)
-                paths.append([])
-        for column in column_references(_GROUPING.sub("0", text)):
+                steps.append((grouped[len(grouped) - 1 - bit], Transformation.CONDITIONAL, ()))
+        for column in column_references(_GROUPING.sub("0", self._mark_fields(text))):
             attribute = scope.get(column.id) or self.subqueries.get(column.id)
             if attribute is not None:
-                children.append({"__attrId": attribute})
-                steps.append(column.step.name)
-                paths.append(list(column.path))
-        identifier = f"expr-{len(self.functions)}"
-        params = {"text": readable(text if shown is None else shown), "steps": steps, "paths": paths}
-        self.functions.append(
-            {
-                "id": identifier,
-                "name": "expression",
-                "childRefs": children,
-                "params": params,
-                "extra": {"simpleClassName": TEXT_EXPRESSION},
-            }
-        )
+                field = self._merged_fields.get(column.id)
+                steps.append((attribute, column.step, column.path if field is None else (field,)))
+        return self._add_steps(readable(write_windows(text) if shown is None else shown), steps)
+
+    def add_subquery(self, identifier: int, attribute: str) -> None:
+        """Add the attribute that the value of a subquery is; several may be one structure."""
+        self.subqueries[identifier] = attribute
+        functions = {function["id"]: function for function in self.functions}
+        constants = {constant["id"]: constant["value"] for constant in self.constants}
+        for child in self.attributes[attribute].get("childRefs", ()):
+            function = functions.get(child.get("__exprId"), {})
+            for name in function.get("childRefs", ())[0::2] if is_struct(function) else ():
+                field = constants[name["__exprId"]]
+                number = _FIRST_FIELD + len(self._merged_fields)
+                self._merged_fields[number], self.subqueries[number] = field, attribute
+                self._merged_names[f"subquery#{identifier}.{field}"] = number
+
+    def _mark_fields(self, text: str) -> str:
+        """Return an expression with fields of merged subqueries as columns: their names are expressions."""
+        for name in sorted(self._merged_names, key=len, reverse=True):
+            text = text.replace(name, f"#{self._merged_names[name]}")
+        return text
+
+    def _add_steps(self, text: str, steps: Sequence[tuple[str, Transformation, Sequence[str]]]) -> Reference:
+        params: Document = {"text": text}
+        params["steps"] = [step.name for _, step, _ in steps]
+        params["paths"] = [list(path) for _, _, path in steps]
+        children = [{"__attrId": attribute} for attribute, _, _ in steps]
+        return self.add_function("expression", children, TEXT_EXPRESSION, params)
+
+    def _add_constant(self, value: str) -> Reference:
+        identifier = f"const-{len(self.constants)}"
+        self.constants.append({"id": identifier, "value": value})
         return {"__exprId": identifier}
 
-    def add_conditional(self, attributes: Sequence[str]) -> dict[str, str]:
-        """Add a value that attributes only choose."""
-        value = self.add_expression("", {}, "grouping_id()")
-        document = self.functions[-1]
-        document["childRefs"] = [{"__attrId": attribute} for attribute in attributes]
-        document["params"]["steps"] = [Transformation.CONDITIONAL.name] * len(attributes)
-        document["params"]["paths"] = [[]] * len(attributes)
-        return value
-
-    def add_union(self, children: Sequence[Mapping[str, str]]) -> dict[str, str]:
-        """Add a value that is one of several: of the inputs of a union, or of the rows of an `Expand`."""
-        identifier = f"expr-{len(self.functions)}"
-        self.functions.append({"id": identifier, "name": "union", "childRefs": [*map(dict, children)]})
-        return {"__exprId": identifier}
+    def _add_type(self, text: str) -> str:
+        """Add a type with its fields; return its id."""
+        waiting = [text]
+        while waiting:
+            data_type = waiting.pop()
+            if data_type in self.data_types:
+                continue
+            # Of an array or a map those of what is in it: this is what a reader asks for.
+            fields = fields_of(data_type) or ()
+            listed = [{"name": name, "dataTypeId": inner} for name, inner in fields]
+            document: Document = {"id": data_type, "name": data_type}
+            self.data_types[data_type] = document | ({"fields": listed} if listed else {})
+            waiting.extend(inner for _, inner in fields)
+        return text
 
 
 def split_by_names(text: str, expected: Sequence[TextItem]) -> list[TextItem]:
@@ -104,19 +186,9 @@ def split_conjuncts(condition: str) -> list[str]:
     waiting = [condition.strip()]
     while waiting:
         text = waiting.pop()
-        inner = text[1:-1] if text.startswith("(") and _closes_at_end(text) else text
-        halves = split_top(inner, " AND ")
+        halves = split_top(strip_brackets(text), " AND ")
         if len(halves) > 1:
             waiting.extend(reversed(halves))
         elif text:
             parts.append(text)
     return parts
-
-
-def _closes_at_end(text: str) -> bool:
-    depth = 0
-    for position, letter in enumerate(text):
-        depth += (letter == "(") - (letter == ")")
-        if depth == 0:
-            return position == len(text) - 1
-    return False

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-_BEGIN = "== Physical Plan =="
+BEGIN = "== Physical Plan =="
 _SUBQUERIES = re.compile(r"^=+ Subqueries =+$", re.MULTILINE)
 _SUBQUERY = re.compile(
     r"^Subquery:\d+ Hosting operator id = \d+ Hosting Expression = (?P<host>.*)$", re.MULTILINE
 )
-_SUBQUERY_ID = re.compile(r"subquery#(?P<id>\d+)")
+SUBQUERY_ID = re.compile(r"subquery#(?P<id>\d+)")
 # A subquery in an expression: its id is as that of a column.
 _REFERENCE = re.compile(r"(?:ReusedSubquery )?Subquery ((?:scalar-)?subquery#\d+)(?:, \[id=#\d+\])?")
 _NODE = re.compile(r"^(?P<indent>[ :+-]*)(?:\* )?(?P<name>\S.*?) \((?P<number>\d+)\)(?:, Statistics\(.*)?$")
@@ -25,6 +25,8 @@ _KEYS = (
 ).split()
 _WORDS = ("Aggregate Attributes", "Left keys", "Right keys", "Join type", "Join condition")
 _FIELD = re.compile(rf"^(?P<key>{'|'.join([*_WORDS, *_KEYS])})(?: \[(?P<count>\d+)\])? ?: ?(?P<value>.*)$")
+
+_CUT = re.compile(r"\.\.\. \d+ more characters$")
 
 
 @dataclass(slots=True)
@@ -55,9 +57,28 @@ class FormattedPlan:
     is_cut: bool = False
 
 
+def nodes(root: PhysicalNode) -> Iterator[PhysicalNode]:
+    """Yield an operation and those below, each before its inputs, in the order of the text."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting.extend(reversed(node.children))
+
+
+def is_cut(text: str) -> bool:
+    """Return whether Spark cut the text of a plan."""
+    return _CUT.search(text) is not None
+
+
+def strip_subqueries(text: str) -> str:
+    """Return a text in which a subquery is written like a column."""
+    return _REFERENCE.sub(r"\1", text)
+
+
 def parse_formatted_plan(text: str) -> FormattedPlan | None:
     """Parse the text of a plan, None for another form."""
-    _, found, rest = text.partition(_BEGIN)
+    _, found, rest = text.partition(BEGIN)
     if not found:
         return None
     main, *others = _SUBQUERIES.split(rest, maxsplit=1)
@@ -65,12 +86,12 @@ def parse_formatted_plan(text: str) -> FormattedPlan | None:
     root = _read_tree(main, nodes)
     if root is None:
         return None
-    plan = FormattedPlan(root, is_cut=bool(re.search(r"\.\.\. \d+ more characters$", text)))
+    plan = FormattedPlan(root, is_cut=is_cut(text))
     for part in others:
         hosts = list(_SUBQUERY.finditer(part))
         ends = (*(host.start() for host in hosts[1:]), len(part))
         for host, end in zip(hosts, ends, strict=True):
-            identifier = _SUBQUERY_ID.search(host["host"])
+            identifier = SUBQUERY_ID.search(host["host"])
             tree = _read_tree(part[host.end() : end], nodes)
             if identifier and tree:
                 plan.subqueries.setdefault(int(identifier["id"]), tree)
@@ -132,7 +153,7 @@ def _read_sections(lines: Iterator[str], nodes: dict[int, PhysicalNode]) -> None
         matched = _FIELD.match(line)
         if matched and matched["key"] not in node.fields:
             key = matched["key"]
-            node.fields[key] = _REFERENCE.sub(r"\1", matched["value"])
+            node.fields[key] = strip_subqueries(matched["value"])
         elif line.strip():
             # A literal, or the text of a table, has several lines.
             before = node.fields.get(key, "")

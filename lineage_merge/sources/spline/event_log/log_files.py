@@ -17,8 +17,10 @@ from lineage_merge.naming import redact
 from lineage_merge.sources import line_files
 
 _ROLLING = "eventlog_v2_"
+# What Spark kept of a part and those before it.
+_COMPACTED = ".compact"
 _PART = re.compile(r"^events_(?P<number>\d+)_")
-_UNFINISHED = ".inprogress"
+UNFINISHED = ".inprogress"
 _LZ4_MAGIC, _LZ4_HEADER = b"LZ4Block", 21
 _LZ4_RAW = 0x10
 _SNAPPY_MAGIC, _SNAPPY_HEADER = b"\x82SNAPPY\x00", 16
@@ -51,10 +53,15 @@ def find_logs(locations: Iterable[str]) -> list[EventLogFiles]:
             found = True
         if not found:
             raise SourceMissing(f"{redact(location)}: no event logs found")
-    return [
-        EventLogFiles(log, tuple(Slice(file.location, 0, file.size) for _, file in sorted(set(files))))
-        for log, files in sorted(logs.items())
-    ]
+    return [EventLogFiles(log, _select_parts(files)) for log, files in sorted(logs.items())]
+
+
+def _select_parts(files: Iterable[tuple[int, StoredFile]]) -> tuple[Slice, ...]:
+    """Return the parts of a log in order, from the last one that stands for those before it."""
+    ordered = sorted(set(files), key=lambda part: (part[0], part[1].location.endswith(_COMPACTED)))
+    compacted = [place for place, (_, file) in enumerate(ordered) if file.location.endswith(_COMPACTED)]
+    kept = ordered[compacted[-1] :] if compacted else ordered
+    return tuple(Slice(file.location, 0, file.size) for _, file in kept)
 
 
 def read_lines(log: EventLogFiles) -> Iterator[tuple[str, bytes]]:
@@ -63,10 +70,10 @@ def read_lines(log: EventLogFiles) -> Iterator[tuple[str, bytes]]:
     Raises `SourceError` for a codec whose library is missing.
     """
     for part in log.parts:
-        codec = PurePosixPath(part.location.removesuffix(_UNFINISHED)).suffix
+        codec = PurePosixPath(part.location.removesuffix(UNFINISHED).removesuffix(_COMPACTED)).suffix
         unpack = _CODECS.get(codec)
         if unpack is None:
-            for item in line_files.until_damage(line_files.number_lines(part)):
+            for item in line_files.stop_at_damage(line_files.number_lines(part)):
                 if not isinstance(item, Problem):
                     yield item
             continue

@@ -13,10 +13,13 @@ from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.spline.agent.plans import header
 from lineage_merge.sources.spline.agent.reader import AgentEvent, AgentPlan, make_input
 from lineage_merge.sources.spline.document_rows import Context
-from lineage_merge.sources.spline.event_log.log_files import EventLogFiles, find_logs, read_lines
-from lineage_merge.sources.spline.event_log.messages import read_writes
+from lineage_merge.sources.spline.event_log.log_files import EventLogFiles, find_logs
+from lineage_merge.sources.spline.event_log.read_logs import read_log
 from lineage_merge.sources.spline.event_log.settings import LINES, EventLog
 from lineage_merge.sources.spline.plan_selection import read_records
+
+_SHARE = 16
+_MOST_TASKS = 10_000
 
 
 def read_event_logs(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
@@ -27,16 +30,20 @@ def read_event_logs(engine: Engine, config: Config, resolver: Resolver) -> Rows[
     context = Context(settings.as_agent(), resolver, config.merge.collapse_run_local)
     logs = find_logs(settings.logs)
     parts = [part for log in logs for part in log.parts]
+    # Nearly all of a log is about tasks and stages.
+    engine.reserve(line_files.estimate_unpacked_bytes(parts) // _SHARE)
     numbered = [(number << 32, log) for number, log in enumerate(logs)]
-    messages = engine.rows(numbered, line_files.tasks(engine, parts)).flat_map(_read_log)
+    messages = engine.rows(numbered, max(engine.parallelism, min(len(logs), _MOST_TASKS))).flat_map(
+        partial(_read_log, settings.cache)
+    )
     named = ("Spark event logs", "logs", LINES)
     return read_records(make_input(engine, context, messages, parts, named=named))
 
 
-def _read_log(numbered: tuple[int, EventLogFiles]) -> Iterator[AgentPlan | AgentEvent | Problem]:
+def _read_log(cache: str, numbered: tuple[int, EventLogFiles]) -> Iterator[AgentPlan | AgentEvent | Problem]:
     """Yield the plans and events of a log, whose position is given."""
     start, log = numbered
-    for number, write in enumerate(read_writes(log.location, read_lines(log))):
+    for number, write in enumerate(read_log(log, cache)):
         if isinstance(write, Problem):
             yield write
             continue

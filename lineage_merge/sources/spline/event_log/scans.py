@@ -1,15 +1,21 @@
 """What the scans of a physical plan read: files, and tables of catalogs. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from lineage_merge import naming
 from lineage_merge.column_lineage.table_parts import BELOW_A_TABLE, METADATA_TABLES, part_of_path
 from lineage_merge.sources.spline.columns.plan_text import split_top
 from lineage_merge.sources.spline.documents import Document
-from lineage_merge.sources.spline.event_log.catalogs import Properties, iceberg_table
-from lineage_merge.sources.spline.event_log.formatted_plan import FormattedPlan, PhysicalNode
+from lineage_merge.sources.spline.event_log.catalogs import (
+    Properties,
+    iceberg_table,
+    qualify_path,
+    read_scanned_table,
+)
+from lineage_merge.sources.spline.event_log.formatted_plan import FormattedPlan, PhysicalNode, nodes
 from lineage_merge.sources.spline.event_log.targets import Unread, address, make_table_address
 
 _LOCATION = re.compile(r"^(?P<index>\w*FileIndex\w*)(?:\(\d+ paths?\))?\s?\[(?P<paths>.*)\]$", re.DOTALL)
@@ -18,8 +24,6 @@ _SCAN = re.compile(r"^(?:Batch)?Scan (?P<format>\w+)(?: (?P<table>\S.*))?$")
 _HIVE = re.compile(
     r"HiveTableRelation \[(?:`(?P<catalog>[^`]+)`\.)?`(?P<database>[^`]+)`\.`(?P<table>[^`]+)`"
 )
-# The line of a scan of Iceberg: lake.db.t (branch=null) [filters=, groupedBy=]
-_ICEBERG = re.compile(r"^(?P<table>\S+?)(?: \(branch=[^)]*\))? \[filters=", re.MULTILINE)
 _JDBC = re.compile(r"^(?P<scan>Scan JDBCRelation)\((?P<table>.*)\)(?: \[numPartitions=\d+\])?\s*$", re.DOTALL)
 _DELTA_INDEXES = ("Tahoe", "PreparedDelta")
 _DELTA_LOG = ("txn#", "add#", "remove#", "metaData#")
@@ -27,18 +31,9 @@ _OF_DELTA_LOG = "_delta_log"
 _READING = ("Scan", "BatchScan", "MicroBatchScan", "ContinuousScan")
 
 
-def nodes(plan: FormattedPlan) -> Iterator[PhysicalNode]:
-    """Yield the operations of a plan and of its subqueries."""
-    waiting = [plan.root, *plan.subqueries.values()]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(node.children)
-
-
 def prepare_scans(plan: FormattedPlan) -> None:
     """Separate the columns of scans from the line below, and remove the text of queries from their names."""
-    for node in nodes(plan):
+    for node in chain.from_iterable(map(nodes, (plan.root, *plan.subqueries.values()))):
         columns, found, line = node.fields.get("Output", "").partition("]\n")
         if found and node.name.startswith("BatchScan"):
             node.fields["Output"] = f"{columns}]"
@@ -50,7 +45,7 @@ def prepare_scans(plan: FormattedPlan) -> None:
 
 def reads_delta_log(plan: FormattedPlan) -> bool:
     """Return whether a plan reads what Delta knows of its tables, and no rows of them."""
-    for node in nodes(plan):
+    for node in chain.from_iterable(map(nodes, (plan.root, *plan.subqueries.values()))):
         if _OF_DELTA_LOG in node.name or _OF_DELTA_LOG in node.fields.get("Location", ""):
             return True
         if node.name.startswith("Scan ExistingRDD"):
@@ -76,9 +71,9 @@ def read_source(
         table = {"identifier": {name: part for name, part in hive.groupdict().items() if part}}
         source = [make_table_address(table)]
         return {"inputSources": source, "params": {"table": table}, "extra": {"sourceType": "hive"}}
-    iceberg = _ICEBERG.search(node.fields.get("", "")) if node.name.startswith("BatchScan") else None
-    if iceberg is not None:
-        return _read_iceberg(node, iceberg["table"], properties)
+    scanned = read_scanned_table(node)
+    if scanned:
+        return _read_iceberg(node, scanned, properties)
     jdbc = _JDBC.match(node.name)
     if jdbc is not None:
         what = f"{naming.redact(jdbc['table'])} is read by JDBC: event logs have no address of it"
@@ -87,6 +82,25 @@ def read_source(
         return Unread("not-joined", "Scan ExistingRDD", "an RDD, whose sources event logs do not have")
     name = naming.redact(node.name.split("(")[0].split("@")[0].strip())
     return Unread("not-joined", name, "a scan whose source is not known")
+
+
+def read_rdd(node: PhysicalNode, paths: Iterable[str], properties: Properties) -> Document | None:
+    """Return the files that an RDD is made of, by the names of RDDs; its columns are unknown."""
+    if not node.name.startswith("Scan ExistingRDD"):
+        return None
+    addresses = [uri for path in paths for part in path.split(",") if (uri := qualify_path(part, properties))]
+    if not addresses:
+        return None
+    return {"inputSources": addresses, "output": [], "extra": {"sourceType": "rdd"}}
+
+
+def replace_files(source: Document, folders: Iterable[str]) -> Document:
+    """Return a source with folders in place of their files: a batch of a stream reads some of them."""
+    uris = (
+        next((folder for folder in folders if uri.startswith(f"{folder.rstrip('/')}/")), uri)
+        for uri in source["inputSources"]
+    )
+    return {**source, "inputSources": [*dict.fromkeys(uris)]}
 
 
 def _read_files(node: PhysicalNode, metadata: Mapping[str, str]) -> Document | None:

@@ -18,6 +18,13 @@ class EventLog(RunSelection):
         example="s3://bucket/spark-events",
         is_path=True,
     )
+    cache: str = declare(
+        "folder (local or s3://) that keeps what was read: a log that has not changed is not read again",
+        "",
+        "s3://bucket/spark-events-read",
+        "none",
+        is_path=True,
+    )
     applications: tuple[str, ...] = declare(
         "applications to read, by name, globs allowed", (), ["tickit_*"], "all"
     )

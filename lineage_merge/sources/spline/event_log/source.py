@@ -26,6 +26,7 @@ class EventLogSource(FileSource[EventLog]):
     job_types = ("spark",)
     has_raw_uris = True
     reports_runs = True
+    precedence = 4
 
     def read(self, engine: "Engine", config: "Config", resolver: "Resolver") -> "Rows[Record]":
         from lineage_merge.sources.spline.event_log.reader import read_event_logs

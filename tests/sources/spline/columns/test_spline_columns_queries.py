@@ -19,6 +19,8 @@ from tests.sources.spline.columns.lineage_reading import (
     untraced,
 )
 
+pytestmark = pytest.mark.jvm
+
 
 @pytest.fixture(scope="module")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:

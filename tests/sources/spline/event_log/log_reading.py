@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage
-from lineage_merge.sources.spline.event_log.messages import LoggedWrite, read_writes
+from lineage_merge.sources.spline.event_log.messages import LoggedWrite
+from lineage_merge.sources.spline.event_log.writes import read_writes
 
 
 def read_targets(lines: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, LoggedWrite]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import pytest
 
 from lineage_merge.model.elements import Problem
-from lineage_merge.sources.spline.event_log.messages import read_writes
+from lineage_merge.sources.spline.event_log.writes import read_writes
 
 _SQL = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
 QUERY = """== Physical Plan ==
@@ -67,6 +67,14 @@ Arguments: [order_id#17 AS id#34, (amount#19 * 2.0) AS amt#35]
 """
 
 
+def write_hudi(command: str, arguments: str) -> str:
+    """Return the plan of a command of Hudi that writes the query."""
+    tree = f"Execute {command} (3)\n+- * Project (2)\n   +- Scan csv  (1)"
+    plan = QUERY.replace("* Project (2)\n+- Scan csv  (1)", tree)
+    return f"{plan}(3) Execute {command}\nInput [2]: [id#34, amt#35]\nArguments: {arguments}\n"
+
+
+_CREATE = "Execute CreateDataSourceTableAsSelectCommand"
 _HIVE = "Execute InsertIntoHiveTable"
 HIVE = (
     QUERY.replace("* Project (2)\n+- Scan csv  (1)", f"{_HIVE} (3)\n+- * Project (2)\n   +- Scan csv  (1)")
@@ -84,9 +92,11 @@ DELTA = "org.apache.spark.sql.delta.sources.DeltaDataSource@1"
 JDBC = "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider@7d"
 
 
-def read(plans: Iterable[str], properties: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """Return the targets of executions inside of the first one, and the problems."""
-    events: list[dict[str, object]] = [
+def read(
+    plans: Iterable[str], properties: Mapping[str, str], *others: Mapping[str, object]
+) -> tuple[list[str], list[str]]:
+    """Return the targets of executions inside of the first one, and the problems; `others` are events."""
+    events: list[Mapping[str, object]] = [
         {"Event": "SparkListenerLogStart", "Spark Version": "3.5.9"},
         {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": dict(properties)},
     ]
@@ -94,6 +104,7 @@ def read(plans: Iterable[str], properties: Mapping[str, str]) -> tuple[list[str]
     for number, plan in known:
         started = {"executionId": number, "rootExecutionId": 1, "physicalPlanDescription": plan, "time": 1}
         events.append({"Event": f"{_SQL}Start", **started})
+    events += others
     for number, _ in reversed(known):
         events.append({"Event": f"{_SQL}End", "executionId": number, "time": 2, "errorMessage": ""})
     lines = (json.dumps(event, separators=(",", ":")).encode() for event in events)
@@ -125,6 +136,18 @@ def read(plans: Iterable[str], properties: Mapping[str, str]) -> tuple[list[str]
             id="iceberg created as select, in the only catalog",
         ),
         pytest.param(
+            [write_hudi("InsertIntoHoodieTableCommand", "Relation c.d.t[id#1,amt#2] org.X@1, false")],
+            {},
+            "catalog-table:c/d.t append",
+            id="hudi",
+        ),
+        pytest.param(
+            [write_hudi("CreateHoodieTableAsSelectCommand", "`c`.`d`.`t`, ErrorIfExists"), iceberg("x.y")],
+            {},
+            "catalog-table:c/d.t overwrite",
+            id="hudi created as select, with the execution inside of it",
+        ),
+        pytest.param(
             [save(DELTA, "path=s3://b/delta/t"), QUERY], {}, "s3://b/delta/t append", id="delta by path"
         ),
     ],
@@ -152,3 +175,18 @@ def test_a_target_that_the_log_does_not_name_is_reported(
 
     assert targets == []
     assert len(problems) == 1
+
+
+def test_a_table_without_a_database_in_its_plan_has_the_one_in_which_it_was_created() -> None:
+    plan = QUERY.replace(
+        "* Project (2)\n+- Scan csv  (1)", f"{_CREATE} (3)\n+- * Project (2)\n   +- Scan csv  (1)"
+    )
+    plan += f"(3) {_CREATE}\nInput [2]: [id#34, amt#35]\nArguments: `sales`, ErrorIfExists, [id, amt]\n"
+    created = {
+        "Event": "org.apache.spark.sql.catalyst.catalog.CreateTableEvent",
+        "database": "shop",
+        "name": "sales",
+    }
+
+    assert read([plan], {}) == ([], ["a table whose database is not in the plan: `sales`"])
+    assert read([plan], {}, created) == (["catalog-table:spark_catalog/shop.sales overwrite"], [])

@@ -17,8 +17,9 @@ from lineage_merge.sources.spline.agent.plans import documents
 from lineage_merge.sources.spline.columns.documents import PlanColumns
 from lineage_merge.sources.spline.columns.lineage import ColumnLineage, column_lineage
 from lineage_merge.sources.spline.event_log.log_files import find_logs, read_lines
-from lineage_merge.sources.spline.event_log.messages import LoggedWrite, read_writes
+from lineage_merge.sources.spline.event_log.messages import LoggedWrite
 from lineage_merge.sources.spline.event_log.source import EVENT_LOG
+from lineage_merge.sources.spline.event_log.writes import read_writes
 from tests import event_log_recipe
 from tests.record_reading import flows_of, jobs_of, records_of, rows_of
 from tests.sources.spline.columns.lineage_reading import expressions, flows, influences, untraced
@@ -138,10 +139,42 @@ def test_an_expression_is_the_text_of_the_plan_without_ids(writes: dict[str, Log
 def test_a_write_has_its_outcome_and_its_counts_but_no_message(writes: dict[str, LoggedWrite]) -> None:
     failed, taken = writes["failed"].event, writes["taken"].event
 
-    assert failed["error"] == "failed"
+    assert failed["error"] == "SparkException"
     assert "error" not in taken
     assert taken["extra"]["writeMetrics"]["numOutputRows"] == 2
     assert taken["extra"]["glueJobRunId"] == "jr_" + "0a1b" * 16
+
+
+_ABORTED = "Job aborted due to stage failure: most recent failure: Lost task 0.0 in stage 2.0 (a:1):"
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        pytest.param("org.x.SparkException: a row", "SparkException", id="first line"),
+        pytest.param("[PATH_ALREADY_EXISTS] Path a", "PATH_ALREADY_EXISTS", id="error class"),
+        pytest.param(
+            f"{_ABORTED} org.x.SparkException: [A_B] a\n\tat org.x.Y(Y:1)\nCaused by: java.io.IOException: b",
+            "IOException",
+            id="cause",
+        ),
+        pytest.param(
+            f"{_ABORTED} org.x.PythonException: Traceback:\n  File\nKeyError: 'a row'\n\n\tat org.x",
+            "KeyError",
+            id="exception of Python",
+        ),
+        pytest.param("no class at all", "failed", id="unknown"),
+    ],
+)
+def test_a_failed_write_has_the_class_of_its_exception(message: str, name: str) -> None:
+    events = [json.loads(line) for line in start(CACHED)]
+    events[1]["errorMessage"] = message
+
+    lines = [json.dumps(event, separators=(",", ":")).encode() for event in events]
+    [write] = read_writes("log", iter(enumerate_lines(lines)))
+
+    assert isinstance(write, LoggedWrite)
+    assert write.event["error"] == name
 
 
 def test_a_table_has_the_path_that_the_inner_execution_writes(writes: dict[str, LoggedWrite]) -> None:
@@ -183,6 +216,47 @@ def test_rolling_files_are_one_log_in_the_order_of_their_numbers(tmp_path: Path)
     [log] = find_logs([str(tmp_path)])
 
     assert [line for _, line in read_lines(log)] == lines
+
+
+def test_a_compacted_part_stands_for_those_before_it(tmp_path: Path) -> None:
+    folder = tmp_path / "eventlog_v2_local-1"
+    folder.mkdir()
+    for name in ("events_1_local-1", "events_2_local-1", "events_2_local-1.compact", "events_3_local-1"):
+        (folder / name).write_text(name)
+
+    [log] = find_logs([str(tmp_path)])
+
+    assert [line for _, line in read_lines(log)] == [b"events_2_local-1.compact", b"events_3_local-1"]
+
+
+def test_a_log_that_has_not_changed_is_not_read_again(tmp_path: Path) -> None:
+    logs, cache = tmp_path / "logs", tmp_path / "cache"
+    logs.mkdir()
+    log = logs / "local-1"
+    log.write_bytes(LOG.read_bytes())
+    first = read(logs, cache=str(cache))
+    # Of the same size: who reads it finds nothing.
+    log.write_bytes(b" " * log.stat().st_size)
+
+    assert read(logs, cache=str(cache)) == first
+    assert len(list(cache.iterdir())) == 1
+
+    log.write_bytes(LOG.read_bytes() + b"\n")
+
+    assert flows_of(read(logs, cache=str(cache))) == flows_of(first)
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_what_cannot_be_kept_is_a_notice(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "local-1").write_bytes(LOG.read_bytes())
+    (tmp_path / "cache").write_text("a file")
+
+    found = read(logs, cache=str(tmp_path / "cache"))
+
+    assert [problem.kind for problem in records_of(Problem, found)] == ["notice"]
+    assert flows_of(found)
 
 
 def test_of_a_log_that_is_still_written_all_that_has_ended_is_read(tmp_path: Path) -> None:
@@ -272,7 +346,7 @@ def test_a_command_that_is_not_supported_is_reported() -> None:
     ]
 
 
-def test_a_plan_in_the_simple_form_is_reported_if_it_writes() -> None:
+def test_a_plan_in_another_form_is_reported_if_it_writes() -> None:
     simple = "Execute InsertIntoHadoopFsRelationCommand file:/data/out, false, Parquet, [], Overwrite, [a]"
     assert problems_of(simple) == ["its plan has a form that is not read (spark.sql.ui.explainMode)"]
     assert problems_of("LocalTableScan [a#1]") == []
@@ -325,6 +399,35 @@ def test_a_cached_plan_that_is_used_twice_has_the_columns_of_both_uses() -> None
     lineage = columns_of(written(iter(enumerate_lines(start(CACHED))))["t"])
 
     assert flows(lineage) == {"s.a -> a IDENTITY", "s.b -> a IDENTITY"}
+
+
+def test_a_table_that_an_execution_between_creates_has_its_name() -> None:
+    """In Spark 4.1 `saveAsTable` is an execution around CREATE TABLE AS SELECT, which is around the write."""
+    outer = "Execute SaveAsV1TableCommand (1)\n   +- SaveAsV1TableCommand (2)\n\n\n(2) SaveAsV1TableCommand\n"
+    name = "CreateDataSourceTableAsSelectCommand"
+    created = f"Execute {name} (1)\n   +- {name} (2)\n\n\n(2) {name}\nArguments: `c`.`d`.`t`, Append, [a]\n"
+    plans = [f"== Physical Plan ==\n{outer}", f"== Physical Plan ==\n{created}", CACHED]
+    sql = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecution"
+    events: list[dict[str, object]] = [
+        {"Event": f"{sql}Start", "executionId": at, "rootExecutionId": 0, "physicalPlanDescription": plan}
+        for at, plan in enumerate(plans)
+    ]
+    events += [{"Event": f"{sql}End", "executionId": at, "time": 2} for at in (2, 1, 0)]
+    lines = [json.dumps(event, separators=(",", ":")).encode() for event in events]
+
+    [write] = read_writes("log", iter(enumerate_lines(lines)))
+
+    assert isinstance(write, LoggedWrite)
+    table = write.plan["operations"]["write"]["params"]["table"]["identifier"]
+    assert table == {"catalog": "c", "database": "d", "table": "t"}
+
+
+def test_a_version_of_spark_that_is_not_known_is_a_notice() -> None:
+    started = b'{"Event":"SparkListenerLogStart","Spark Version":"5.0.1"}'
+
+    assert list(read_writes("log", iter([("log, line 1", started)]))) == [
+        Problem("notice", "log", "Spark Version", "Spark 5.0.1 is not known: its log is read as that of 4.1")
+    ]
 
 
 def test_a_plan_that_is_cut_before_its_target_is_reported() -> None:
@@ -415,3 +518,96 @@ def test_init_recognizes_logs(tmp_path: Path) -> None:
 
     assert discovery.has_documents(StoredFile(str(file), file.stat().st_size))
     assert not discovery.has_documents(StoredFile(str(tmp_path / "other.log"), 7))
+
+
+TOP = """== Physical Plan ==
+Execute InsertIntoHadoopFsRelationCommand (4)
++- WriteFiles (3)
+   +- TakeOrderedAndProject (2)
+      +- Scan csv  (1)
+
+
+(1) Scan csv
+Output [3]: [a#1, b#2, c#3]
+Location: InMemoryFileIndex [file:/data/in/s]
+
+(2) TakeOrderedAndProject
+Input [3]: [a#1, b#2, c#3]
+Arguments: 9, [c#3 ASC NULLS FIRST], [(a#1 + 1) AS x#4, ... 2 more fields]
+
+(3) WriteFiles
+Input [3]: [x#4, {rest}]
+
+(4) Execute InsertIntoHadoopFsRelationCommand
+Arguments: file:/data/out/t, false, Parquet, [path=/data/out/t], Append, [x, b, c]
+"""
+
+
+def test_a_list_that_spark_cut_is_completed_by_the_columns_that_the_operation_above_gets() -> None:
+    write = written(iter(enumerate_lines(start(TOP.format(rest="b#2, c#3")))))["t"]
+
+    assert flows(columns_of(write)) == {"s.a -> x TRANSFORMATION", "s.b -> b IDENTITY", "s.c -> c IDENTITY"}
+    assert write.plan["extraInfo"]["problems"] == []
+
+
+def test_of_a_list_that_spark_cut_columns_that_it_may_have_computed_are_unknown() -> None:
+    write = written(iter(enumerate_lines(start(TOP.format(rest="y#5, c#3")))))["t"]
+
+    assert "s.a -> x TRANSFORMATION" in flows(columns_of(write))
+    assert not any(" -> b" in flow for flow in flows(columns_of(write)))
+    assert [kind for kind, _, _ in write.plan["extraInfo"]["problems"]] == ["no-columns"]
+
+
+MERGED = """== Physical Plan ==
+Execute InsertIntoHadoopFsRelationCommand (3)
++- Project (2)
+   +- Scan csv  (1)
+
+
+(1) Scan csv
+Output [1]: [k#1]
+Location: InMemoryFileIndex [file:/data/in/s]
+
+(2) Project
+Output [1]: [CASE WHEN (k#1 > 1) THEN Subquery subquery#9, [id=#3].avg(v) ELSE Subquery subquery#9, [id=#3].avg(w) END AS x#4]
+Input [1]: [k#1]
+
+(3) Execute InsertIntoHadoopFsRelationCommand
+Input [1]: [x#4]
+Arguments: file:/data/out/t, false, Parquet, [path=/data/out/t], Append, [x]
+
+===== Subqueries =====
+
+Subquery:1 Hosting operator id = 2 Hosting Expression = Subquery subquery#9, [id=#3]
+* Project (6)
++- HashAggregate (5)
+   +- Scan csv  (4)
+
+
+(4) Scan csv
+Output [2]: [v#5, w#6]
+Location: InMemoryFileIndex [file:/data/in/u]
+
+(5) HashAggregate
+Input [2]: [v#5, w#6]
+Keys: []
+Functions [2]: [avg(v#5), avg(w#6)]
+Aggregate Attributes [2]: [avg(v#5)#7, avg(w#6)#8]
+Results [2]: [avg(v#5)#7 AS avg(v)#10, avg(w#6)#8 AS avg(w)#11]
+
+(6) Project
+Output [1]: [named_struct(avg(v), avg(v)#10, avg(w), avg(w)#11) AS mergedValue#12]
+Input [2]: [avg(v)#10, avg(w)#11]
+"""  # noqa: E501
+
+
+def test_subqueries_that_spark_made_one_of_have_their_own_columns() -> None:
+    lineage = columns_of(written(iter(enumerate_lines(start(MERGED))))["t"])
+
+    assert flows(lineage) == {"s.k -> x CONDITIONAL", "u.v -> x AGGREGATION", "u.w -> x AGGREGATION"}
+
+
+def test_a_window_is_written_as_in_sql(writes: dict[str, LoggedWrite]) -> None:
+    assert expressions(columns_of(writes["newest"]))["rank"] == (
+        "row_number() OVER (PARTITION BY customer ORDER BY day DESC)"
+    )
