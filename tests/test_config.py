@@ -26,6 +26,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.dbt.settings import DbtProject
 from lineage_merge.sources.glue.settings import GlueCatalog
 from lineage_merge.sources.query_log.settings import QueryLog
+from lineage_merge.sources.quicksight.settings import QuickSight
 from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.settings import Runs
 from lineage_merge.sources.spline.settings import Arango, Spline
@@ -121,6 +122,14 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "sql": (
         "[{path: s3://b/etl, dialect: Hive, schema: ddl, variables: {env: prod}}]",
         (SqlFiles("s3://b/etl", "hive", "spark_catalog", "etl", ("ddl",), {"env": "prod"}),),
+    ),
+    "quicksight": (
+        "[{region: eu-west-1, dashboards: [sales_*], data_sources: {orders: 'postgres://db:5432/shop'}}]",
+        (
+            QuickSight(
+                "", "eu-west-1", dashboards=("sales_*",), data_sources={"orders": "postgres://db:5432/shop"}
+            ),
+        ),
     ),
     "glue": (
         "[{region: eu-west-1, account: '111122223333', databases: [tickit_*], spark_catalogs: [lake]}]",
@@ -606,7 +615,7 @@ def test_a_configuration_without_a_source_is_rejected() -> None:
     error = config_error({"dag_name": "d", "environment": "dev"})
 
     assert error.message.endswith(
-        ": no source: set spline, capture, event_log, openlineage, hive, query_log, dbt or sql"
+        ": no source: set spline, capture, event_log, openlineage, hive, query_log, dbt, sql or quicksight"
     )
 
 

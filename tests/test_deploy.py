@@ -48,6 +48,8 @@ FILLED = {
     "DataZoneDomainId": "dzd_4abcdefghijklm",
     "KmsKeyArn": "arn:aws:kms:eu-west-1:111122223333:key/0f3e7d0a-6e4b-4d4e-9c7b-1f2d3c4b5a69",
 }
+# Actions that the linter does not list, although QuickSight asks for them.
+UNLISTED = ("'describeanalysisdefinition'", "'describedashboarddefinition'")
 DATAZONE_READS = ("datazone:ListLineageEvents", "datazone:Search")
 
 
@@ -96,7 +98,8 @@ def test_the_template_has_no_flaws() -> None:
 
 @pytest.mark.parametrize("file", POLICIES, ids=lambda file: file.stem)
 def test_a_policy_has_no_flaws(file: Path) -> None:
-    assert flaws(of_policy(file.stem, filled(file.read_text()))) == []
+    found = flaws(of_policy(file.stem, filled(file.read_text())))
+    assert [flaw for flaw in found if not any(action in flaw for action in UNLISTED)] == []
 
 
 def test_an_action_that_there_is_not_would_be_found() -> None:
@@ -113,10 +116,12 @@ def test_no_policy_allows_more_than_it_names(file: Path) -> None:
         actions = [statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"]
         assert not any("*" in action for action in actions)
         if statement.get("Resource") == "*":
-            # EC2 and DataZone know no resources for these, the Data API only who began a statement.
+            # EC2, DataZone and QuickSight know no resources for these, the Data API only who began a
+            # statement.
             own = "redshift-data:statement-owner-iam-userid" in str(statement.get("Condition"))
             assert own or all(
-                action.startswith("ec2:Describe") or action in DATAZONE_READS for action in actions
+                action.startswith(("ec2:Describe", "quicksight:List")) or action in DATAZONE_READS
+                for action in actions
             )
     if file.stem == "neptune_loader":
         assert "PutObject" not in file.read_text()
@@ -132,7 +137,7 @@ def test_the_template_holds_the_same_policies() -> None:
             each[1] if isinstance(each, list) else each for each in document["Statement"]
         ]
     # Of people, and of options.
-    others = ("publisher", "redshift_", "datazone_export", "event_log_reader")
+    others = ("publisher", "redshift_", "datazone_export", "event_log_reader", "quicksight_")
     written = {
         file.stem: json.loads(file.read_text()) for file in POLICIES if not file.stem.startswith(others)
     }

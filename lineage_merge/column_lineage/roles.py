@@ -105,8 +105,29 @@ nth_value                                       = aggregated* aggregated
 rank dense_rank percent_rank                    = aggregated
 array_except array_intersect                    = value*
 """,
+    # Lists in brackets, by which windows and levels are made, have their role from the expression's reader.
+    "quicksight": """
+if_else                                         = (condition value*)
+switch                                          = condition (condition value*)
+avg_if count_if distinct_count_if max_if median_if min_if = aggregated condition
+stdev_if stdevp_if sum_if var_if varp_if        = aggregated condition
+distinct_count stdev stdevp var varp percentile_cont percentile_disc = aggregated value
+avg_over count_over distinct_count_over max_over min_over sum_over = aggregated
+stdev_over stdevp_over var_over varp_over       = aggregated
+percentile_over percentile_cont_over percentile_disc_over = aggregated value
+percent_of_total window_avg window_count window_max window_min window_sum = aggregated
+running_avg running_count running_max running_min running_sum = aggregated window
+period_to_date_avg period_to_date_count period_to_date_max period_to_date_min = aggregated window
+period_to_date_sum period_to_date_avg_over_time period_to_date_count_over_time = aggregated window
+period_to_date_max_over_time period_to_date_min_over_time period_to_date_sum_over_time = aggregated window
+period_over_period_difference period_over_period_last_value = value* window value
+period_over_period_percent_difference           = value window value
+difference percent_difference                   = value window value
+first_value last_value                          = value* window
+percentile_rank                                 = window
+""",
 }
-Platform = Literal["", "catalyst", "sqlglot"]
+Platform = Literal["", "catalyst", "sqlglot", "quicksight"]
 
 # They return the one of their arguments, or elements, that is greater or smaller than the others.
 _COMPARING = frozenset("max min greatest least arraymax arraymin".split())

@@ -65,6 +65,12 @@ NODE_PROPERTIES: tuple[Property, ...] = (
     Property("metric_type", "simple, ratio, derived, cumulative or conversion"),
     Property("url", "address of an exposure"),
     Property("maturity", "maturity of an exposure: high, medium or low"),
+    Property("published_at", "when a dashboard was last published, in ms since 1970", type="long"),
+    Property("title", "title of a visual, or label of its field, if it has one of its own"),
+    Property("sheet", "the sheet of a dashboard that has the visual"),
+    Property("visual_id", "the dashboard tool's id of a visual"),
+    Property("visual_type", "kind of a visual, as its tool calls it: BarChart, KPI, PivotTable, ..."),
+    Property("field_id", "the dashboard tool's id of a field of a visual"),
     Property("aliases", "other identities, each with the rule that joined it", many=True),
     Property(
         "resolved_names",
@@ -220,17 +226,18 @@ NODE_LABELS: tuple[Label, ...] = (
     Label("snapshot", "a table in which dbt records history", _DATASET),
     Label(
         "exposure",
-        "a user of dbt models: a dashboard, a notebook",
-        (*_DATASET, "exposure_type", "url", "maturity"),
+        "a user of data: a dashboard with its visuals, a notebook",
+        (*_DATASET, "exposure_type", "url", "maturity", "published_at"),
     ),
     Label("semantic_model", "entities, dimensions and measures of a dbt model", _DATASET),
     Label("metric", "a metric of dbt's semantic layer", (*_DATASET, "metric_type")),
     Label("saved_query", "a query of metrics, saved in dbt's semantic layer", _DATASET),
     Label(
         "column",
-        "a column of a dataset, or a field of a structure",
+        "a column of a dataset, or a field of a structure; a visual of a dashboard, or a field of a visual",
         (
             *"name qualified_name data_type description position tags owners meta constraints".split(),
+            *"title sheet visual_id visual_type field_id".split(),
             *_USAGE,
             FIRST_SEEN,
         ),
@@ -273,7 +280,7 @@ EDGE_LABELS: tuple[Label, ...] = (
     ),
     Label(
         "feeds_column",
-        "a column is computed from, or indirectly affected by, another",
+        "a column is computed from, or indirectly affected by, another; or filters or sorts a visual",
         (*_OF_JOB, "transformation", "expression", "assumed", FIRST_SEEN),
         _OF_JOB,
     ),

@@ -6,8 +6,17 @@ from functools import partial
 from typing import NamedTuple, Self
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.elements import Alias, Scalar
+from lineage_merge.merge.dashboard_urls import (
+    DASHBOARD_URL_RULE,
+    find_url,
+    name_exposure,
+    pair_exposures,
+)
+from lineage_merge.model.elements import Alias, Dataset, Scalar
 from lineage_merge.model.records import Record, ResolvedRecord
+
+# Begins the key of exposures of one address; no id begins so.
+_URL = "\x1furl "
 
 
 class ResolvedAlias(NamedTuple):
@@ -34,6 +43,13 @@ class Aliases:
         """Return the canonical id of each resolved alias."""
         return {alias: alias_target.canonical_id for alias, alias_target in self.resolved.items()}
 
+    def list_canonical_ids(self, rule: str) -> list[str]:
+        """Return the canonical ids of the aliases that a rule found."""
+        found = (
+            self.resolved[alias] for alias, of in self.rules.items() if of == rule and alias in self.resolved
+        )
+        return sorted({alias.canonical_id for alias in found})
+
     def drop(self, ids: Iterable[str]) -> "Aliases":
         """Return the aliases without those that resolve to one of these ids."""
         excluded = set(ids)
@@ -59,7 +75,13 @@ class _Candidates:
 
 def find_aliases(records: Rows[Record]) -> Aliases:
     """Find and resolve the aliases among the records. There are few of them: they fit into the driver."""
-    return _resolve(dict(records.flat_map(_key_by_alias).reduce_by_key(_merge).collect()))
+    collected = dict(records.flat_map(_key_by_alias).reduce_by_key(_merge).collect())
+    by_url = {key: collected.pop(key) for key in list(collected) if key.startswith(_URL)}
+    for exposures in by_url.values():
+        for declared, dashboard in pair_exposures(exposures.targets):
+            known = _Candidates(False, {dashboard: {}}, DASHBOARD_URL_RULE, {name_exposure(declared)})
+            collected.setdefault(declared, known)
+    return _resolve(collected)
 
 
 def _resolve(collected: Mapping[str, _Candidates]) -> Aliases:
@@ -104,6 +126,8 @@ def _key_by_alias(record: Record) -> Iterator[tuple[str, _Candidates]]:
     if isinstance(record, Alias):
         targets: dict[str, Mapping[str, Scalar]] = {record.of: dict(record.properties)}
         yield record.ref, _Candidates(record.assumed, targets, record.rule, {record.text})
+    elif isinstance(record, Dataset) and (url := find_url(record)):
+        yield f"{_URL}{url}", _Candidates(False, {record.ref: {}}, "", set())
 
 
 def _merge(one: _Candidates, other: _Candidates) -> _Candidates:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from lineage_merge.column_lineage.transformations import Transformation, compose, sort_transformations
+from lineage_merge.column_lineage.transformations import Transformation, compose
 from lineage_merge.infra.batches import gather
+from lineage_merge.merge.property_rows import TRANSFORMATIONS
 from lineage_merge.model.elements import Feeds, FeedsColumn, Influences, JobKey
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.records import LinkRecord
@@ -196,12 +197,17 @@ def _end(record: FeedsColumn[str]) -> ColumnKey:
 
 
 def _compose(nearer: Iterable[str], further: Iterable[str]) -> frozenset[str]:
-    pairs = product(nearer, further)
-    return frozenset(compose(Transformation[near], Transformation[far]).name for near, far in pairs)
+    return frozenset(_compose_step(near, far) for near, far in product(nearer, further))
+
+
+def _compose_step(near: str, far: str) -> str:
+    """Return the step of a chain; one that decides on the rows of a visual stays what it is."""
+    of_rows = next((name for name in (near, far) if name not in Transformation.__members__), "")
+    return of_rows or compose(Transformation[near], Transformation[far]).name
 
 
 def _sort_names(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(kind.name for kind in sort_transformations(Transformation[name] for name in names))
+    return tuple(sorted(names, key=TRANSFORMATIONS.index))
 
 
 def _contract_flows(

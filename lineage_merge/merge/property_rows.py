@@ -156,7 +156,8 @@ def facts(environment: str, dag_name: str, record: ElementRecord) -> Iterator[tu
             yield from _name_column(source, source_column, start)
         case Column(dataset, column, authority, properties, sets):
             identifier = column_id(dataset, column)
-            yield identifier, Fact(authority, "column", {**properties, **_names(column)}, sets)
+            # A visual has a name beside its id.
+            yield identifier, Fact(authority, "column", {**_names(column), **properties}, sets)
             yield from _containers(dataset, column, identifier)
         case Dataset(dataset, authority, label, properties, sets):
             yield dataset, Fact(authority, label, properties, sets)

@@ -3,7 +3,7 @@
 Input is an id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a unique name: short, qualified
 (with or without the database), or the location of a table. Names that nothing is spelt like are searched in
 any case. An appended ``#column`` selects a column, compared case-insensitively, ``#column.field`` a field of
-a structure.
+a structure. Of a dashboard, titles of visuals and of their fields are names, too.
 """
 
 import re
@@ -210,8 +210,22 @@ def _column(graph: LineageGraph, dataset: Vertex, column: str) -> Vertex:
             return _require_unique(f"{dataset.title}#{column}", fields)
     edges = graph.edges_below([dataset.id], ("has_column",))
     ids = sorted({edge.to_id for edge in edges})
+    if dataset.label == "exposure" and (visuals := _find_by_title(graph.vertices(ids), column)):
+        return _require_unique(f"{dataset.title}#{column}", visuals)
     known = "; known columns:" if ids else "; no known columns"
     raise NotFound(f"column not found: {dataset.title}#{column}{known}", tuple(ids))
+
+
+def _find_by_title(columns: Sequence[Vertex], title: str) -> list[Vertex]:
+    """Return the visuals of a dashboard, or their fields, of a title: ``Sales by region.Region``."""
+    names = {column.id: column.name for column in columns}
+    wanted = title.casefold()
+    return [
+        column
+        for column in columns
+        if ".".join(names.get(each, "") for each in (*structures_of(column.id), column.id)).casefold()
+        == wanted
+    ]
 
 
 def _paths(column: str) -> list[str]:

@@ -14,6 +14,7 @@ from lineage_merge.sources.glue.source import GLUE
 from lineage_merge.sources.hive.source import HIVE
 from lineage_merge.sources.openlineage.source import OPENLINEAGE
 from lineage_merge.sources.query_log.source import QueryLogSource
+from lineage_merge.sources.quicksight.source import QUICKSIGHT
 from lineage_merge.sources.source import Source
 from lineage_merge.sources.spline.event_log.source import EVENT_LOG
 from lineage_merge.sources.spline.source import CAPTURE, SPLINE
@@ -24,7 +25,18 @@ if TYPE_CHECKING:
 
 QUERY_LOG = QueryLogSource(DBT)
 # In reading order, which is also the order in `doctor`.
-SOURCES: tuple[Source[Any], ...] = (SPLINE, CAPTURE, EVENT_LOG, OPENLINEAGE, HIVE, QUERY_LOG, DBT, SQL, GLUE)
+SOURCES: tuple[Source[Any], ...] = (
+    SPLINE,
+    CAPTURE,
+    EVENT_LOG,
+    OPENLINEAGE,
+    HIVE,
+    QUERY_LOG,
+    DBT,
+    SQL,
+    QUICKSIGHT,
+    GLUE,
+)
 
 
 class Configured(NamedTuple):

@@ -14,6 +14,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
 DBT = {"manifest": "target/manifest.json", "namespace": REDSHIFT}
 SQL = {"path": "etl/sql/", "dialect": "redshift", "namespace": REDSHIFT}
+QUICKSIGHT = {"definitions": "dashboards/"}
 HIVE = {"log": "etl/sql-server.log"}
 
 
@@ -24,23 +25,26 @@ def completeness(*rejected: str, **sources: Any) -> SourceCompleteness:
 
 def test_sources_read_without_problems_are_complete() -> None:
     assert completeness(dbt=[DBT], hive=HIVE) == SourceCompleteness(
-        runs=True, projects={"dbt": True, "sql": False}, retire_after=3, job_types=("hive",)
+        runs=True,
+        projects={"dbt": True, "sql": False, "quicksight": False},
+        retire_after=3,
+        job_types=("hive",),
     )
 
 
-@pytest.mark.parametrize("broken", ["dbt", "sql"])
+@pytest.mark.parametrize("broken", ["dbt", "sql", "quicksight"])
 def test_a_rejected_document_makes_only_the_projects_of_its_source_incomplete(
     broken: str,
 ) -> None:
-    found = completeness(broken, dbt=[DBT], sql=[SQL], hive=HIVE)
-    assert found.projects == {"dbt": broken == "sql", "sql": broken == "dbt"}
+    found = completeness(broken, dbt=[DBT], sql=[SQL], quicksight=[QUICKSIGHT], hive=HIVE)
+    assert found.projects == {kind: kind != broken for kind in ("dbt", "sql", "quicksight")}
     assert found.runs
 
 
 @pytest.mark.parametrize("broken", ["hive", "openlineage"])
 def test_a_rejected_document_of_a_source_of_runs_makes_runs_incomplete(broken: str) -> None:
     found = completeness(broken, dbt=[DBT], sql=[SQL], hive=HIVE, openlineage={"events": "events.json"})
-    assert found.projects == {"dbt": True, "sql": True}
+    assert found.projects == {"dbt": True, "sql": True, "quicksight": False}
     assert not found.runs
 
 

@@ -15,7 +15,7 @@ from lineage_merge.column_lineage.derive import derive_flows, derive_influences
 from lineage_merge.column_lineage.sql.parsing import parse, run_with_deep_stack
 from lineage_merge.column_lineage.sql.query import Queries
 from lineage_merge.column_lineage.sql.scope import Item, NamedColumn, Relation
-from lineage_merge.column_lineage.sql.sql_values import SqlValue
+from lineage_merge.column_lineage.sql.sql_values import SqlRows, SqlValue
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold, only
 from lineage_merge.column_lineage.sql.text import cut
 from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
@@ -35,6 +35,19 @@ class QueryColumns:
 
     flows: tuple[tuple[ColumnFlow[str], ...] | None, ...]
     influences: tuple[Influence[str], ...] = ()
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryValues:
+    """The values of a query's columns by position, None if the origin of one is unknown.
+
+    `rows`: what decides on its rows; `columns` and `problems` as in `QueryColumns`.
+    """
+
+    values: tuple[SqlValue | None, ...]
+    rows: SqlRows = field(default_factory=SqlRows)
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -70,6 +83,27 @@ class PushedQuery:
 
     def columns(self, names: Sequence[str]) -> QueryColumns:
         """Return the lineage of the result's columns; `names` are their names in the database."""
+        read = self.values(names)
+        try:
+            flows = tuple(
+                None if value is None else derive_flows([(name, value)])
+                for name, value in zip(names, read.values, strict=True)
+            )
+            influences = derive_influences(read.rows)
+        except Exception as error:  # noqa: BLE001 - a parser's own bug costs one query its columns
+            return QueryColumns((None,) * len(names), problems=(_unreadable(error),))
+        return QueryColumns(flows, influences, read.columns, read.problems)
+
+    def values(
+        self,
+        names: Sequence[str],
+        known: Mapping[str, Sequence[str]] = {},
+        keys: Mapping[str, str] = {},
+    ) -> QueryValues:
+        """Return the values of the result's columns.
+
+        `known`: names of columns of tables, by address; `keys`: what values name tables by, if not by this.
+        """
         tables: dict[str, KnownTable] = {}
         notes: dict[str, dict[str, None]] = {}
 
@@ -77,7 +111,10 @@ class PushedQuery:
             name = _name(table)
             if name:
                 address = self._address(name)
-                return tables.setdefault(address, KnownTable(address))
+                if address not in tables:
+                    columns = {fold(column): column for column in known.get(address, ())}
+                    tables[address] = KnownTable(keys.get(address, address), columns)
+                return tables[address]
             return Relation([]) if isinstance(table.this, exp.Identifier) else None
 
         def note(what: str, name: str) -> None:
@@ -86,22 +123,21 @@ class PushedQuery:
         try:
             relation = run_with_deep_stack(lambda: Queries(self._dialect, table_of, note).read(self._tree))
             values = tuple(_values(relation, names))
-            flows = tuple(
-                None if value is None else derive_flows([(name, value)])
-                for name, value in zip(names, values, strict=True)
-            )
         except Exception as error:  # noqa: BLE001 - a parser's own bug costs one query its columns
-            problem = f"has columns that cannot be read ({type(error).__name__})"
-            return QueryColumns((None,) * len(names), problems=(problem,))
+            return QueryValues((None,) * len(names), problems=(_unreadable(error),))
         for name, value in zip(names, values, strict=True):
             if value is None:
                 note("has columns that cannot be traced to one table", name)
-        return QueryColumns(
-            flows,
-            derive_influences(relation.rows),
+        return QueryValues(
+            values,
+            relation.rows,
             {address: tuple(table.columns.values()) for address, table in tables.items()},
             tuple(cut(_problem(what, note)) for what, note in notes.items()),
         )
+
+
+def _unreadable(error: Exception) -> str:
+    return f"has columns that cannot be read ({type(error).__name__})"
 
 
 def _problem(what: str, names: Iterable[str]) -> str:

@@ -41,8 +41,8 @@ def impact(
 ) -> Impact:
     """Return everything that depends on a dataset, a column or a job, within `depth` hops (None: unlimited).
 
-    For a job: the datasets that it writes and everything that depends on them. Exposures have no columns:
-    they depend on a column if a dataset that they use does.
+    For a job: the datasets that it writes and everything that depends on them. An exposure without columns
+    depends on a column if a dataset that it uses does.
     """
     if changed.label == COLUMN:
         return _find_of_column(graph, changed, depth, dag)
@@ -86,12 +86,23 @@ def _find_of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag
     # What is at the maximum depth is not followed.
     users = {dataset_of(id_) for id_ in columns | indirectly_affected if depth is None or hops[id_] < depth}
     used = graph.edges_from(sorted(users), ["feeds"], dag)
-    targets = {vertex.id: vertex for vertex in graph.vertices({edge.to_id for edge in used})}
-    using = [edge for edge in used if edge.to_id in targets and targets[edge.to_id].label == "exposure"]
-    exposures = {edge.to_id for edge in using}
+    targets = graph.vertices({edge.to_id for edge in used})
+    exposures = {target.id for target in targets if target.label == "exposure"}
+    # Of a dashboard with columns, these say what it depends on, but for the rows of its data sets.
+    of_columns = graph.edges_from(sorted(exposures), ["has_column"]) if exposures else []
+    with_columns = {edge.from_id for edge in of_columns}
+    using = [
+        edge
+        for edge in used
+        if edge.to_id in exposures and (edge.to_id not in with_columns or edge.from_id in indirectly_affected)
+    ]
+    users_found = {edge.to_id for edge in using}
     vertices = {
         vertex.id: vertex
-        for vertex in with_derived(graph, owners | indirectly_affected | columns | exposures)
+        for vertex in with_derived(graph, owners | indirectly_affected | columns | users_found)
+    }
+    exposures = users_found | {
+        owner for owner in owners & vertices.keys() if vertices[owner].label == "exposure"
     }
     followed = [*edges, *influencing, *using]
 
@@ -100,7 +111,7 @@ def _find_of_column(graph: LineageGraph, changed: Vertex, depth: int | None, dag
 
     return Impact(
         subgraph(select_known(columns | ends(followed)), followed),
-        datasets=select_known(owners - {own}),
+        datasets=select_known(owners - exposures - {own}),
         indirectly_affected=select_known(indirectly_affected - exposures),
         columns=select_known(column for column in columns if not _is_in(column, {changed.id})),
         jobs=_jobs(graph, followed),

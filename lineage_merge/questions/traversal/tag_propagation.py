@@ -20,6 +20,7 @@ from lineage_merge.questions.traversal.tag_stops import (
     StopKind,
     StopReason,
     TagStops,
+    decides_on_rows,
     may_stop_at_function,
     sources_by_column,
 )
@@ -41,8 +42,8 @@ class Step:
 class Carrier:
     """A column or dataset that carries a tag.
 
-    `origin`: the nearest column or dataset that has the tag. `by_rows`: a dataset whose rows a tagged column
-    determines; other datasets carry the tag as a whole, and so do their columns.
+    `origin`: the nearest column or dataset that has the tag. `by_rows`: a dataset, or a visual, whose rows a
+    tagged column determines; other datasets carry the tag as a whole, and so do their columns.
     """
 
     id: str
@@ -228,7 +229,7 @@ class _Walk:
         last = Step(edge, carrier.id, carrier.last)
         if reason := self._stops.find_at_edge(edge):
             self._stop(edge.to_id, carrier.origin, reason, last)
-        elif edge.label == "influences":
+        elif decides_on_rows(edge):
             self._by_rows.setdefault(edge.to_id, Carrier(edge.to_id, self._tag, carrier.origin, True, last))
         else:
             self._arrive(following, Carrier(edge.to_id, self._tag, carrier.origin, last=last))

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from lineage_merge.column_lineage.transformations import InfluenceKind
 from lineage_merge.config.propagation import Cleared, Propagation
 from lineage_merge.graph_format.elements import Edge, Vertex, name_of_id
 from lineage_merge.merge.metadata_rules import column_matches, dataset_matches, glob_names, matching_glob
@@ -118,6 +119,7 @@ def _name(call: "exp.Anonymous") -> str:
 StopKind = Literal["transformation", "influences", "function", "dataset", "cleared"]
 _INFLUENCES = "influences"
 _IDENTITY = "IDENTITY"
+_OF_ROWS = frozenset(InfluenceKind)
 
 
 class StopReason(NamedTuple):
@@ -145,7 +147,7 @@ class TagStops:
         """Return why the tag does not pass an edge, None if it does."""
         settings = self.settings
         if settings.stop_at:
-            if edge.label == _INFLUENCES and _INFLUENCES in settings.stop_at:
+            if _INFLUENCES in settings.stop_at and decides_on_rows(edge):
                 return StopReason("influences", _INFLUENCES)
             chains = _chains(edge)
             # Several chains: all of them must stop.
@@ -208,6 +210,11 @@ def sources_by_column(edges: Iterable[Edge]) -> dict[str, set[str]]:
     for edge in edges:
         sources.setdefault(edge.to_id, set()).add(name_of_id(edge.from_id))
     return sources
+
+
+def decides_on_rows(edge: Edge) -> bool:
+    """Return whether an edge is an influence on rows: of a dataset, or of a visual, which is a column."""
+    return edge.label == _INFLUENCES or (bool(chains := _chains(edge)) and _OF_ROWS.issuperset(chains))
 
 
 def _chains(edge: Edge) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied
-from lineage_merge.sources.query_log.logs.aws_calls import client_of
+from lineage_merge.sources.aws_calls import client_of
 from lineage_merge.sources.query_log.logs.log_rows import (
     EXTENT,
     KINDS,

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError
+from lineage_merge.sources.aws_calls import client_of
 from lineage_merge.sources.query_log.logs.archive_layout import RETENTION, Interval
-from lineage_merge.sources.query_log.logs.aws_calls import client_of
 from lineage_merge.sources.query_log.logs.redshift import ViewRows
 from lineage_merge.sources.query_log.logs.redshift_views import (
     HISTORY,

@@ -1,4 +1,4 @@
-"""Clients of the AWS services that have query logs, and their errors. Credentials are the default chain's."""
+"""Clients of AWS services, and their errors. Credentials are those of the default chain."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
