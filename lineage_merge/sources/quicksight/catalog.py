@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from lineage_merge.model.elements import Reference
+from lineage_merge.sources.data_source import DataSource
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 from lineage_merge.sources.quicksight.assets import find_namespace, reference_of_arn
 from lineage_merge.sources.quicksight.data_sets import Catalog, name_of_table, read_data_set
-from lineage_merge.sources.quicksight.data_sources import DataSource, DataSources, read_data_source
+from lineage_merge.sources.quicksight.data_sources import DataSources, read_data_source
 from lineage_merge.sources.quicksight.documents import Asset, DashboardFacts, read_facts
 
 

@@ -14,18 +14,16 @@ from lineage_merge.column_lineage.transformations import InfluenceKind
 from lineage_merge.column_lineage.value_graph import leaves
 from lineage_merge.model.elements import (
     FIELD,
-    Authority,
     Column,
     Count,
-    Dataset,
     Element,
     Feeds,
     FeedsColumn,
     Problem,
     Reference,
-    Scalar,
     field_path,
 )
+from lineage_merge.sources.dashboard_elements import describe_dashboard, describe_field, describe_visual
 from lineage_merge.sources.quicksight.assets import asset_url, job_of, key_of
 from lineage_merge.sources.quicksight.columns import LOST, PARAMETER, DefinitionColumns
 from lineage_merge.sources.quicksight.expressions import Columns, compute
@@ -54,7 +52,14 @@ def translate_dashboard(
     """Yield the elements of a dashboard; `known`: the columns of data sets that are described."""
     visuals = list(read_visuals(dashboard.definition))
     yield Count("QuickSight visuals", len(visuals))
-    yield _describe(dashboard)
+    yield describe_dashboard(
+        dashboard.reference,
+        dashboard.name,
+        asset_url(dashboard.reference),
+        description=dashboard.description,
+        published_at=dashboard.published_at,
+        owners=dashboard.owners,
+    )
     for position, visual in enumerate(visuals):
         yield from _describe_visual(dashboard.reference, visual, position)
     lineage = _Lineage(dashboard, visuals, known)
@@ -62,43 +67,12 @@ def translate_dashboard(
     yield from lineage.problems()
 
 
-def _describe(dashboard: Dashboard) -> Dataset[Reference]:
-    kind = dashboard.reference.name.partition("/")[0]
-    properties: dict[str, Scalar] = {
-        "name": dashboard.name,
-        "exposure_type": kind,
-        "url": asset_url(dashboard.reference),
-    }
-    if dashboard.description:
-        properties["description"] = dashboard.description
-    if dashboard.published_at:
-        properties["published_at"] = dashboard.published_at
-    sets = {"owners": dashboard.owners} if dashboard.owners else {}
-    return Dataset(dashboard.reference, Authority.BUILDER, "exposure", properties, sets)
-
-
 def _describe_visual(dashboard: Reference, visual: Visual, position: int) -> Iterator[Column[Reference]]:
-    properties: dict[str, Scalar] = {
-        "name": visual.title or visual.kind,
-        "visual_id": visual.id,
-        "visual_type": visual.kind,
-        "sheet": visual.sheet,
-        "position": position,
-    }
-    if visual.title:
-        properties["title"] = visual.title
-    yield Column(dashboard, visual.id, Authority.BUILDER, properties)
+    name = visual.title or visual.kind
+    yield describe_visual(dashboard, visual.id, visual.title, visual.kind, visual.sheet, position)
     for at, named in enumerate(visual.fields.values()):
-        name = _name_of(visual, named)
-        of_field: dict[str, Scalar] = {
-            "name": name,
-            "qualified_name": f"{visual.title or visual.kind}.{name}",
-            "field_id": named.id,
-            "position": at,
-        }
-        if label := visual.labels.get(named.id):
-            of_field["title"] = label
-        yield Column(dashboard, field_path(visual.id, named.id), Authority.BUILDER, of_field)
+        label = visual.labels.get(named.id, "")
+        yield describe_field(dashboard, (visual.id, named.id), (name, _name_of(visual, named)), at, label)
 
 
 def _name_of(visual: Visual, named: Field) -> str:

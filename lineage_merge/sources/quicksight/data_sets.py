@@ -11,9 +11,10 @@ from lineage_merge.column_lineage.value_graph import Input, SourceColumn, Value
 from lineage_merge.model.elements import ProblemKind, Reference
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import name_uri
+from lineage_merge.sources.custom_sql import read_query
+from lineage_merge.sources.data_source import quote_table
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 from lineage_merge.sources.quicksight.assets import reference_of_arn
-from lineage_merge.sources.quicksight.custom_sql import read_query
 from lineage_merge.sources.quicksight.data_sources import DataSources
 from lineage_merge.sources.quicksight.expressions import Columns
 from lineage_merge.sources.quicksight.tables import Document, Steps, Table
@@ -259,8 +260,7 @@ class _Reader:
 
 def name_of_table(table: Document) -> str:
     """Return the name of a relational table as SQL has it, in quotes."""
-    parts = (as_text(table.get(part)) for part in ("Catalog", "Schema", "Name"))
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts if part)
+    return quote_table(as_text(table.get(part)) for part in ("Catalog", "Schema", "Name"))
 
 
 def _operands(join: Document) -> list[str]:

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lineage_merge.model.elements import Reference
-from lineage_merge.naming.identifiers import join_name, split_name
+from lineage_merge.sources.data_source import DataSource, configure, name_dialect
 from lineage_merge.sources.json_values import as_mapping, as_text
 
 # The JDBC URL of each kind of parameters, whose naming rules complete the names of tables.
@@ -36,39 +35,8 @@ _DIALECTS: Mapping[str, str] = {
     "OracleParameters": "oracle",
     "SqlServerParameters": "tsql",
 }
-_PROTOCOLS = {"postgresql": "postgres"}
 # What precedes the name of a table: of Athena's until a catalog or a database is named.
 _OF_ATHENA = ("AwsDataCatalog", "default")
-_TWO_LEVELS = frozenset({"clickhouse", "mariadb", "mysql"})
-
-
-@dataclass(frozen=True, slots=True)
-class DataSource:
-    """Where the tables of a data source are: behind a JDBC `url`, or in a `namespace` below `above`.
-
-    `dialect`: of its SQL. `manifest`: of files in S3, the address of the list of them. `problem`: why its
-    tables have no names.
-    """
-
-    url: str = ""
-    namespace: str = ""
-    above: tuple[str, ...] = ()
-    dialect: str = ""
-    manifest: str = ""
-    problem: str = ""
-
-    @property
-    def address(self) -> str:
-        """What precedes the name of a table in the address by which SQL knows it."""
-        return self.url or self.namespace
-
-    def reference(self, name: str) -> Reference:
-        """Return the table of a name as SQL has it, quotes included."""
-        if self.url:
-            return Reference("", f"{self.url}:{name}")
-        parts = [part.value for part in split_name(name)]
-        missing = max(len(self.above) + 1 - len(parts), 0)
-        return Reference(self.namespace, join_name([*self.above[:missing], *parts]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +51,7 @@ class DataSources:
         identifier = arn.rpartition("/")[2]
         known = self.by_id.get(identifier)
         if namespace := self.configured.get(identifier):
-            return _configure(namespace, known.dialect if known else "")
+            return configure(namespace, known.dialect if known else "")
         if known is None:
             return DataSource(problem=f"the data source {identifier} is not described")
         return known
@@ -127,19 +95,8 @@ def read_data_source(document: Mapping[str, Any]) -> DataSource:
     return DataSource(url=url, dialect=dialect)
 
 
-def _configure(written: str, dialect: str) -> DataSource:
-    """Return the data source of a configured namespace, with a database after it."""
-    scheme, separator, rest = written.partition("://")
-    host, _, database = rest.partition("/")
-    # An unknown schema below a known database: dev..sales.
-    above = () if not database else (database,) if scheme in _TWO_LEVELS else (database, "")
-    namespace = f"{scheme}{separator}{host}" if separator else written
-    return DataSource(namespace=namespace, above=above, dialect=dialect or _PROTOCOLS.get(scheme, scheme))
-
-
 def _dialect_of(url: str) -> str:
-    protocol = url.removeprefix("jdbc:").partition(":")[0]
-    return _PROTOCOLS.get(protocol, protocol)
+    return name_dialect(url.removeprefix("jdbc:").partition(":")[0])
 
 
 def _region_of(arn: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Custom SQL of data sets, by the SQL engine. Pure. Needs sqlglot."""
+"""Custom SQL of data sets of dashboard tools, by the SQL engine. Pure. Needs sqlglot."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from lineage_merge.column_lineage.derive import Rows
 from lineage_merge.column_lineage.value_graph import Value
 from lineage_merge.model.elements import Reference
-from lineage_merge.sources.quicksight.data_sources import DataSource
-from lineage_merge.sources.quicksight.expressions import Columns
+from lineage_merge.sources.data_source import DataSource
+
+Columns = Value[str]
 
 # <<$region>>: a parameter of the data set, in the place of a value.
 _PARAMETER = re.compile(r"<<\s*\$[^<>]*>>")

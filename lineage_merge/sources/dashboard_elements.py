@@ -1,0 +1,54 @@
+"""Elements of dashboards: the exposure, its visuals as columns, and their fields as fields of these. Pure."""
+
+from collections.abc import Sequence
+
+from lineage_merge.model.elements import Authority, Column, Dataset, Reference, Scalar, field_path
+
+
+def describe_dashboard(
+    reference: Reference,
+    name: str,
+    url: str,
+    *,
+    description: str = "",
+    published_at: int = 0,
+    owners: Sequence[str] = (),
+) -> Dataset[Reference]:
+    """Return a dashboard, or what the first part of its name says. `published_at`: 0 if unknown."""
+    kind = reference.name.partition("/")[0]
+    properties: dict[str, Scalar] = {"name": name, "exposure_type": kind}
+    known: dict[str, Scalar] = {"url": url, "description": description, "published_at": published_at}
+    properties |= {key: value for key, value in known.items() if value}
+    return Dataset(
+        reference, Authority.BUILDER, "exposure", properties, {"owners": tuple(owners)} if owners else {}
+    )
+
+
+def describe_visual(
+    dashboard: Reference, identifier: str, title: str, kind: str, sheet: str, position: int
+) -> Column[Reference]:
+    """Return a visual; without a title it is named after its kind."""
+    properties: dict[str, Scalar] = {
+        "name": title or kind,
+        "visual_id": identifier,
+        "visual_type": kind,
+        "position": position,
+    }
+    properties |= {key: value for key, value in {"sheet": sheet, "title": title}.items() if value}
+    return Column(dashboard, identifier, Authority.BUILDER, properties)
+
+
+def describe_field(
+    dashboard: Reference, ids: tuple[str, str], names: tuple[str, str], position: int, label: str = ""
+) -> Column[Reference]:
+    """Return a field of a visual; `ids` and `names` are those of the visual and of the field."""
+    visual, name = names
+    properties: dict[str, Scalar] = {
+        "name": name,
+        "qualified_name": f"{visual}.{name}",
+        "field_id": ids[1],
+        "position": position,
+    }
+    if label:
+        properties["title"] = label
+    return Column(dashboard, field_path(*ids), Authority.BUILDER, properties)
