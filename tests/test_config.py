@@ -31,6 +31,7 @@ from lineage_merge.sources.registry import SOURCES
 from lineage_merge.sources.settings import Runs
 from lineage_merge.sources.spline.settings import Arango, Spline
 from lineage_merge.sources.sql.settings import SqlFiles
+from lineage_merge.sources.superset.settings import Superset
 
 WAREHOUSE = "redshift://tickit-wh.us-east-1:5439"
 SECRET = "hunter2"
@@ -130,6 +131,10 @@ TEXTS: dict[str, tuple[str, Any]] = {
                 "", "eu-west-1", dashboards=("sales_*",), data_sources={"orders": "postgres://db:5432/shop"}
             ),
         ),
+    ),
+    "superset": (
+        "[{export: s3://b/superset, url: 'https://bi.example.com', dashboards: [Sales*]}]",
+        (Superset("s3://b/superset", "https://bi.example.com", dashboards=("Sales*",)),),
     ),
     "glue": (
         "[{region: eu-west-1, account: '111122223333', databases: [tickit_*], spark_catalogs: [lake]}]",
@@ -615,7 +620,8 @@ def test_a_configuration_without_a_source_is_rejected() -> None:
     error = config_error({"dag_name": "d", "environment": "dev"})
 
     assert error.message.endswith(
-        ": no source: set spline, capture, event_log, openlineage, hive, query_log, dbt, sql or quicksight"
+        ": no source: set spline, capture, event_log, openlineage, hive, query_log, dbt, sql, quicksight"
+        " or superset"
     )
 
 

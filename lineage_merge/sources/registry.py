@@ -19,6 +19,7 @@ from lineage_merge.sources.source import Source
 from lineage_merge.sources.spline.event_log.source import EVENT_LOG
 from lineage_merge.sources.spline.source import CAPTURE, SPLINE
 from lineage_merge.sources.sql.source import SQL
+from lineage_merge.sources.superset.source import SUPERSET
 
 if TYPE_CHECKING:
     from lineage_merge.config import Config
@@ -35,6 +36,7 @@ SOURCES: tuple[Source[Any], ...] = (
     DBT,
     SQL,
     QUICKSIGHT,
+    SUPERSET,
     GLUE,
 )
 

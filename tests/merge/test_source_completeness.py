@@ -14,7 +14,7 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
 DBT = {"manifest": "target/manifest.json", "namespace": REDSHIFT}
 SQL = {"path": "etl/sql/", "dialect": "redshift", "namespace": REDSHIFT}
-QUICKSIGHT = {"definitions": "dashboards/"}
+DASHBOARDS = {"quicksight": [{"definitions": "dashboards/"}], "superset": [{"export": "exports/"}]}
 HIVE = {"log": "etl/sql-server.log"}
 
 
@@ -26,25 +26,25 @@ def completeness(*rejected: str, **sources: Any) -> SourceCompleteness:
 def test_sources_read_without_problems_are_complete() -> None:
     assert completeness(dbt=[DBT], hive=HIVE) == SourceCompleteness(
         runs=True,
-        projects={"dbt": True, "sql": False, "quicksight": False},
+        projects={"dbt": True, "sql": False, "quicksight": False, "superset": False},
         retire_after=3,
         job_types=("hive",),
     )
 
 
-@pytest.mark.parametrize("broken", ["dbt", "sql", "quicksight"])
+@pytest.mark.parametrize("broken", ["dbt", "sql", "quicksight", "superset"])
 def test_a_rejected_document_makes_only_the_projects_of_its_source_incomplete(
     broken: str,
 ) -> None:
-    found = completeness(broken, dbt=[DBT], sql=[SQL], quicksight=[QUICKSIGHT], hive=HIVE)
-    assert found.projects == {kind: kind != broken for kind in ("dbt", "sql", "quicksight")}
+    found = completeness(broken, dbt=[DBT], sql=[SQL], hive=HIVE, **DASHBOARDS)
+    assert found.projects == {kind: kind != broken for kind in ("dbt", "sql", "quicksight", "superset")}
     assert found.runs
 
 
 @pytest.mark.parametrize("broken", ["hive", "openlineage"])
 def test_a_rejected_document_of_a_source_of_runs_makes_runs_incomplete(broken: str) -> None:
     found = completeness(broken, dbt=[DBT], sql=[SQL], hive=HIVE, openlineage={"events": "events.json"})
-    assert found.projects == {"dbt": True, "sql": True, "quicksight": False}
+    assert found.projects == {"dbt": True, "sql": True, "quicksight": False, "superset": False}
     assert not found.runs
 
 

@@ -1,0 +1,189 @@
+"""Superset's REST API: login, the list of dashboards, and the export of each."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from lineage_merge.infra import input_budget
+from lineage_merge.infra.document_decoder import loads
+from lineage_merge.infra.storage import MAX_UNPACKED_BYTES
+from lineage_merge.model.elements import Problem
+from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
+from lineage_merge.model.times import epoch_ms
+from lineage_merge.sources.json_values import as_list, as_mapping, as_text
+from lineage_merge.sources.superset.dashboards import DashboardFacts
+from lineage_merge.sources.superset.documents import Text
+from lineage_merge.sources.superset.files import read_zip
+from lineage_merge.sources.superset.settings import Superset
+
+_PAGE = 100
+_ATTEMPTS = 3
+_PAUSE_SECONDS = 1.0
+_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
+# Access tokens by server and user: a worker logs in once.
+_tokens: dict[tuple[str, str, str], str] = {}
+
+
+class ListedDashboard(NamedTuple):
+    """A dashboard that the list names."""
+
+    number: int
+    uuid: str
+    title: str
+    facts: DashboardFacts
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect, which would take the token to another host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_opener = urllib.request.build_opener(_NoRedirect)
+
+
+def list_dashboards(settings: Superset) -> list[ListedDashboard]:
+    """Return the dashboards that the user may see, page by page. Raises `SourceError`."""
+    found: dict[int, ListedDashboard] = {}
+    page = 0
+    while True:
+        order = "order_column:changed_on_delta_humanized,order_direction:asc"
+        answer = _get_json(settings, f"/api/v1/dashboard/?q=({order},page:{page},page_size:{_PAGE})")
+        entries = [as_mapping(entry) for entry in as_list(answer.get("result"))]
+        for entry in entries:
+            if isinstance(number := entry.get("id"), int):
+                found[number] = _read_entry(number, entry)
+        page += 1
+        if not entries or len(found) >= int(answer.get("count") or 0):
+            return list(found.values())
+
+
+def _read_entry(number: int, entry: Mapping[str, Any]) -> ListedDashboard:
+    owners = (
+        f"{as_text(owner.get('first_name'))} {as_text(owner.get('last_name'))}".strip()
+        for owner in map(as_mapping, as_list(entry.get("owners")))
+    )
+    facts = DashboardFacts(
+        as_text(entry.get("url")),
+        _parse_time(entry.get("changed_on_utc")) if entry.get("published") else 0,
+        tuple(sorted({owner for owner in owners if owner})),
+    )
+    uuid = as_text(entry.get("uuid")).lower()
+    return ListedDashboard(number, uuid, as_text(entry.get("dashboard_title")), facts)
+
+
+def _parse_time(value: Any) -> int:
+    try:
+        return epoch_ms(datetime.fromisoformat(as_text(value)))
+    except (ValueError, OverflowError):
+        return 0
+
+
+def export_dashboard(settings: Superset, dashboard: ListedDashboard) -> Iterator[Text | Problem]:
+    """Yield the documents of a dashboard, or why it cannot be read; it is skipped then."""
+    location = f"{settings}: dashboard {dashboard.number} ({dashboard.title})"
+    try:
+        content = _get(settings, f"/api/v1/dashboard/export/?q=!({dashboard.number})")
+    except SourceMissing:
+        return  # deleted since the list was made
+    except SourceDenied as error:
+        yield Problem("rejected", location, "", f"no permission to export it: {error.message}")
+        return
+    except SourceUnreachable:
+        raise
+    except SourceError as error:
+        yield Problem("rejected", location, "", error.message)
+        return
+    input_budget.count(len(content))
+    yield from read_zip(location, content)
+
+
+def _get_json(settings: Superset, path: str) -> Mapping[str, Any]:
+    return _parse(settings, _get(settings, path))
+
+
+def _parse(settings: Superset, content: bytes) -> Mapping[str, Any]:
+    try:
+        return as_mapping(loads(content.decode("utf-8-sig")))
+    except (ValueError, RecursionError):
+        raise SourceError(f"{settings}: not an answer of Superset's API: give its address as url") from None
+
+
+def _get(settings: Superset, path: str) -> bytes:
+    """Return an answer; a token that is no longer valid is replaced once."""
+    try:
+        return _send(settings, path, _token(settings))
+    except SourceDenied:
+        if settings.token_env or _tokens.pop(_user(settings), None) is None:
+            raise
+    return _send(settings, path, _token(settings))
+
+
+def _user(settings: Superset) -> tuple[str, str, str]:
+    return settings.url, settings.provider, settings.username
+
+
+def _token(settings: Superset) -> str:
+    if settings.token_env:
+        return settings.secret()
+    user = _user(settings)
+    if user not in _tokens:
+        login = {
+            "username": settings.username,
+            "password": settings.secret(),
+            "provider": settings.provider,
+            "refresh": False,
+        }
+        answer = _send(settings, "/api/v1/security/login", "", json.dumps(login).encode())
+        token = as_text(_parse(settings, answer).get("access_token"))
+        if not token:
+            raise SourceError(f"{settings}: not an answer of Superset's API: give its address as url")
+        _tokens[user] = token
+    return _tokens[user]
+
+
+def _send(settings: Superset, path: str, token: str, body: bytes | None = None) -> bytes:
+    url = settings.url + quote(path, safe="/?=()!:,_")
+    headers = {"Accept": "application/json", "Content-Type": "application/json"}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    request = urllib.request.Request(url, body, headers)  # noqa: S310 (the settings allow only http)
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            with _opener.open(request, timeout=settings.timeout_seconds) as answer:
+                content: bytes = answer.read(MAX_UNPACKED_BYTES + 1)
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code not in _BUSY or attempt == _ATTEMPTS:
+                raise _error_of(settings, path, error.code) from None
+        except (OSError, ValueError) as error:
+            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            if attempt == _ATTEMPTS:
+                raise SourceUnreachable(f"{settings}: cannot be reached: {reason}") from None
+        else:
+            if len(content) > MAX_UNPACKED_BYTES:
+                raise SourceError(f"{settings}: the answer has more than {MAX_UNPACKED_BYTES:,} bytes")
+            return content
+        time.sleep(_PAUSE_SECONDS * attempt)
+    raise AssertionError
+
+
+def _error_of(settings: Superset, path: str, status: int) -> SourceError:
+    what = path.partition("?")[0]
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        problem = "rejects the login" if path.endswith("/login") else f"no permission for {what}"
+        return SourceDenied(f"{settings}: {problem} (HTTP {status})")
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        return SourceDenied(f"{settings}: {what} redirects, to a login or another address (HTTP {status})")
+    if status == HTTPStatus.NOT_FOUND:
+        return SourceMissing(f"{settings}: {what} not found (HTTP {status})")
+    if status in _BUSY:
+        return SourceUnreachable(f"{settings}: overloaded or unavailable (HTTP {status})")
+    return SourceError(f"{settings}: {what} failed (HTTP {status})")

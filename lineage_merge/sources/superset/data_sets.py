@@ -1,0 +1,214 @@
+"""Data sets of Superset: their columns and metrics, and what these are computed from. Pure."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lineage_merge.column_lineage.derive import Rows, derive_flows, derive_influences
+from lineage_merge.column_lineage.transformations import lineage_elements
+from lineage_merge.column_lineage.value_graph import SourceColumn, Value
+from lineage_merge.model.elements import (
+    Authority,
+    Column,
+    Dataset,
+    Element,
+    Feeds,
+    Job,
+    JobKey,
+    Problem,
+    ProblemKind,
+    Reference,
+    Writes,
+    column_properties,
+)
+from lineage_merge.naming import redact
+from lineage_merge.sources.custom_sql import Columns, QueryTable
+from lineage_merge.sources.data_source import DataSource
+from lineage_merge.sources.json_values import as_list, as_mapping, as_text
+from lineage_merge.sources.superset.documents import Document, Located
+from lineage_merge.sources.superset.sql import (
+    VIRTUAL,
+    name_table,
+    read_expression,
+    read_tables,
+    read_virtual,
+)
+from lineage_merge.sources.superset.template_values import Unrenderable
+from lineage_merge.sources.superset.templates import render
+
+JOB_TYPE = "superset"
+
+
+def job_of(reference: Reference) -> JobKey:
+    """Return the job of a dashboard or data set, of the project that its server is."""
+    return JobKey(JOB_TYPE, f"{reference.namespace}/{reference.name.replace('/', '.')}")
+
+
+@dataclass(slots=True)
+class DataSet:
+    """A data set. `columns` are values by name, of which `calculated` have expressions; metrics have, too."""
+
+    reference: Reference
+    location: str
+    body: Document
+    source: DataSource
+    columns: dict[str, Document] = field(default_factory=dict)
+    metrics: dict[str, Document] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """What values name it by."""
+        return f"{self.reference.namespace}|{self.reference.name}"
+
+    @property
+    def is_virtual(self) -> bool:
+        """Return whether it is a query."""
+        return bool(as_text(self.body.get("sql")))
+
+    @property
+    def alias(self) -> str:
+        """What its table is called in queries."""
+        return VIRTUAL if self.is_virtual else as_text(self.body.get("table_name"))
+
+    @property
+    def table(self) -> Reference:
+        """The table that it is."""
+        catalog, schema, table = (as_text(self.body.get(key)) for key in ("catalog", "schema", "table_name"))
+        return self.source.reference(name_table(catalog, schema, table))
+
+    @property
+    def physical(self) -> tuple[str, ...]:
+        """The names of the columns that are not calculated."""
+        return tuple(name for name, column in self.columns.items() if not as_text(column.get("expression")))
+
+    def find_column(self, name: str) -> str | None:
+        """Return a column's name as the data set spells it, None if it has no such column."""
+        if name in self.columns:
+            return name
+        folded = name.casefold()
+        return next((each for each in self.columns if each.casefold() == folded), None)
+
+    def find_metric(self, name: str) -> str | None:
+        """Return the expression of a saved metric."""
+        metric = self.metrics.get(name)
+        return None if metric is None else as_text(metric.get("expression"))
+
+    def render(self, text: str) -> str:
+        """Return SQL without templates. Raises `Unrenderable`."""
+        return render(text, as_mapping(self.body.get("template_params")), self.find_metric)
+
+
+def read_data_set(document: Located, reference: Reference, source: DataSource) -> DataSet:
+    """Return a data set with its columns and metrics."""
+    data_set = DataSet(reference, document.location, document.body, source)
+    for column in map(as_mapping, as_list(document.body.get("columns"))):
+        if name := as_text(column.get("column_name")):
+            data_set.columns.setdefault(name, column)
+    for metric in map(as_mapping, as_list(document.body.get("metrics"))):
+        if name := as_text(metric.get("metric_name")):
+            data_set.metrics.setdefault(name, metric)
+    return data_set
+
+
+class _Lineage:
+    """What a data set reads, and its columns with their values."""
+
+    def __init__(
+        self,
+        data_set: DataSet,
+        resolve_id: Callable[[Reference], str],
+        tables: Mapping[str, Sequence[str]],
+    ) -> None:
+        self.reads: dict[str, Reference] = {}
+        self.rows: Rows[str] = Rows()
+        self.problems: list[tuple[ProblemKind, str, str]] = []
+        self._data_set = data_set
+        self._resolve_id = resolve_id
+        self._tables = tables
+        self.columns = self._read_columns()
+
+    def _key(self, reference: Reference) -> str:
+        key = self._resolve_id(reference)
+        self.reads.setdefault(key, reference)
+        return key
+
+    def _read_columns(self) -> list[tuple[str, Columns]]:
+        data_set = self._data_set
+        values = dict(zip(data_set.physical, self._read_physical(), strict=True))
+        columns: list[tuple[str, Columns]] = []
+        for name, column in data_set.columns.items():
+            value = values.get(name)
+            columns.append((name, self._calculate(name, column, values) if value is None else value))
+        return columns
+
+    def _calculate(self, name: str, column: Document, values: Mapping[str, Columns]) -> Columns:
+        field_name = f"columns.{name}"
+        try:
+            text = self._data_set.render(as_text(column.get("expression")))
+        except Unrenderable as error:
+            self.problems.append(("no-columns", field_name, f"has an expression that {error}"))
+            return Value()
+        source = self._data_set.source
+
+        def key(table: str) -> str:
+            return self._key(source.reference(table))
+
+        read = read_expression(text, source.dialect, self._data_set.alias, values, key)
+        if read.problem:
+            self.problems.append(("no-columns", field_name, read.problem))
+        for lost in read.lost:
+            if self._data_set.find_column(lost) is None:
+                message = f"has an expression with a column that the data set lost: {lost}"
+                self.problems.append(("no-columns", field_name, message))
+        return read.value
+
+    def _read_physical(self) -> Sequence[Columns]:
+        data_set, names = self._data_set, self._data_set.physical
+        unknown = [Value[str]() for _ in names]
+        if data_set.source.problem:
+            self.problems.append(("not-joined", "database_uuid", data_set.source.problem))
+            return unknown
+        if data_set.is_virtual:
+            read = self._read_query()
+            self.rows.include(read.rows)
+            self.problems += (("no-columns", "sql", problem) for problem in read.problems)
+            return read.values or unknown
+        key = self._key(data_set.table)
+        return [Value(columns=(SourceColumn(key, name),)) for name in names]
+
+    def _read_query(self) -> QueryTable:
+        data_set, text = self._data_set, as_text(self._data_set.body.get("sql"))
+        try:
+            rendered = data_set.render(text)
+        except Unrenderable as error:
+            has_tables = read_tables(text, data_set.source, self._key)
+            known = "only its tables are known" if has_tables else "its tables are unknown"
+            return QueryTable((), problems=[f"is a query with a template that {error}: {known}"])
+        return read_virtual(rendered, data_set.physical, data_set.source, self._key, self._tables)
+
+
+def translate_data_set(
+    data_set: DataSet, resolve_id: Callable[[Reference], str], tables: Mapping[str, Sequence[str]]
+) -> Iterator[Element]:
+    """Yield the elements of a data set; `tables`: known columns of tables by id."""
+    reference, job = data_set.reference, job_of(data_set.reference)
+    lineage = _Lineage(data_set, resolve_id, tables)
+    yield Job(job, properties={"framework": "Superset", "project": reference.namespace})
+    properties = {"name": as_text(data_set.body.get("table_name")) or reference.name}
+    if description := as_text(data_set.body.get("description")):
+        properties["description"] = description
+    yield Dataset(reference, Authority.BUILDER, "view", properties)
+    yield Writes(job, reference)
+    for position, (name, column) in enumerate(data_set.columns.items()):
+        kind, description = as_text(column.get("type")).lower(), as_text(column.get("description"))
+        yield Column(reference, name, Authority.BUILDER, column_properties(kind, description, position))
+    for key in sorted(lineage.reads):
+        yield Feeds(job, lineage.reads[key], reference)
+    yield from lineage_elements(
+        derive_flows(lineage.columns),
+        derive_influences(lineage.rows),
+        job,
+        reference,
+        lineage.reads.__getitem__,
+    )
+    for problem_kind, path, message in lineage.problems:
+        yield Problem(problem_kind, data_set.location, redact(path), redact(message))

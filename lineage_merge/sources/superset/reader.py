@@ -1,0 +1,43 @@
+"""Reader of Superset: exports one by one, from files or through the API."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from lineage_merge.config import Config
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.model.records import Record
+from lineage_merge.sources.resolver import Resolver
+from lineage_merge.sources.superset import client
+from lineage_merge.sources.superset.client import ListedDashboard
+from lineage_merge.sources.superset.dashboards import translate_export
+from lineage_merge.sources.superset.documents import read_export
+from lineage_merge.sources.superset.files import ExportFiles, find_exports, group_exports, read_files
+from lineage_merge.sources.superset.settings import Superset
+
+
+def read_superset(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
+    """Read all configured exports and servers as records. Raises `SourceError`."""
+    return engine.union([_read(engine, entry, resolver) for entry in config.sources["superset"]])
+
+
+def _read(engine: Engine, settings: Superset, resolver: Resolver) -> Rows[Record]:
+    if settings.export:
+        exports = group_exports(find_exports(settings.export))
+        tasks = max(1, min(engine.parallelism, len(exports)))
+        return engine.rows(exports, tasks).flat_map(partial(_translate_files, settings, resolver))
+    dashboards = client.list_dashboards(settings)
+    tasks = max(1, min(engine.parallelism, len(dashboards)))
+    return engine.rows(dashboards, tasks).flat_map(partial(_translate_dashboard, settings, resolver))
+
+
+def _translate_files(settings: Superset, resolver: Resolver, files: ExportFiles) -> Iterator[Record]:
+    export = read_export(read_files(files))
+    return resolver.records(translate_export(export, settings, resolver.resolve_id))
+
+
+def _translate_dashboard(
+    settings: Superset, resolver: Resolver, dashboard: ListedDashboard
+) -> Iterator[Record]:
+    export = read_export(client.export_dashboard(settings, dashboard))
+    facts = {dashboard.uuid: dashboard.facts}
+    return resolver.records(translate_export(export, settings, resolver.resolve_id, facts))
