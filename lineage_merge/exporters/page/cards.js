@@ -12,7 +12,7 @@ lineage.cards = (() => {
     return card;
   }
 
-  const { isDeclared, kindWord, shortened } = lineage.places;
+  const { columnWord, isDeclared, kindWord, shortened } = lineage.places;
   const { problemOf, wordsOf } = lineage.assertions;
 
   function whereOf(dataset) {
@@ -104,10 +104,10 @@ lineage.cards = (() => {
             class: "toggle",
             tabindex: -1,
             "aria-expanded": String(isOpen),
-            "aria-label": `${counted(dataset.tops, "column")} of ${dataset.name}`,
-            title: isOpen ? "Hide columns" : "Show columns",
+            "aria-label": `${counted(dataset.tops, columnWord(dataset))} of ${dataset.name}`,
+            title: `${isOpen ? "Hide" : "Show"} ${columnWord(dataset)}s`,
           },
-          `${dataset.tops} col ${isOpen ? "▾" : "▸"}`,
+          `${dataset.tops} ${dataset.kind === "exposure" ? "vis" : "col"} ${isOpen ? "▾" : "▸"}`,
         )
       : null;
     const outside = node.isOutside ? ` · ${model.bands[model.bandOf[node.index]].dag}` : "";

@@ -164,7 +164,9 @@ lineage.panel = (() => {
         named("Type", type),
         named("Maturity", fact("maturity")),
         named("Format", fact("format")),
-        ["Columns", dataset.kind !== "exposure" && lineage.dom.digits(dataset.columns.length)],
+        dataset.kind === "exposure"
+          ? ["Visuals", dataset.tops > 0 && lineage.dom.digits(dataset.tops)]
+          : ["Columns", lineage.dom.digits(dataset.columns.length)],
         named("Usage", fact("usage")),
       ]),
       ...lineage.details.freshness(model, dataset),

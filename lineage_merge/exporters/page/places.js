@@ -23,6 +23,7 @@ lineage.places = (() => {
     kafka: "Kafka",
     trino: "Trino",
     duckdb: "DuckDB",
+    superset: "Superset",
     mongodb: "MongoDB",
     awsathena: "Athena",
     dbt: "dbt",
@@ -33,12 +34,15 @@ lineage.places = (() => {
   // What dbt declares and no platform stores.
   const DECLARED = { exposure: "dashboards", semantic_model: "semantic models", metric: "metrics", saved_query: "saved queries" };
   const isDeclared = (kind) => Object.hasOwn(DECLARED, kind);
+  // Of a dashboard that its tool describes, columns are visuals.
+  const columnWord = (dataset) => (dataset.kind === "exposure" ? "visual" : "column");
   const kindWord = (kind) => kind.replace("_", " ");
 
   const fact = (facts, name) => facts.find(([what]) => what === name)?.[1] ?? "";
 
   function platformOf(dataset, scheme) {
-    if (dataset.kind === "exposure") return "dbt exposure";
+    if (dataset.namespace.startsWith("arn:aws:quicksight")) return "QuickSight";
+    if (dataset.kind === "exposure") return PLATFORMS[scheme] && scheme !== "dbt" ? PLATFORMS[scheme] : "dbt exposure";
     if (isDeclared(dataset.kind)) return "dbt semantic layer";
     if (dataset.namespace.startsWith("arn:aws:glue")) return "Glue";
     const format = fact(dataset.facts, "format").toLowerCase();
@@ -78,5 +82,5 @@ lineage.places = (() => {
     return { key: `${namespace}\n${folders.join("/")}`, name, platform };
   }
 
-  return { placeOf, shortened, isDeclared, kindWord };
+  return { placeOf, shortened, isDeclared, kindWord, columnWord };
 })();
