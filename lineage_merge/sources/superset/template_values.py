@@ -31,7 +31,7 @@ _COMPARING = frozenset({"and", "or", "not", "in", "is", "==", "!=", "<", ">", "<
 _COMPUTING = frozenset({"-", "*", "/", "%", "**", "//"})
 _MAX_DEPTH = 50
 # Several variables may be built of each other.
-_MAX_LENGTH = 1_000_000
+MAX_LENGTH = 1_000_000
 
 
 class Unrenderable(ValueError):
@@ -64,7 +64,7 @@ class Values:
             written = self._value(tokens)
         finally:
             self._depth -= 1
-        if len(written) > _MAX_LENGTH:
+        if len(written) > MAX_LENGTH:
             raise Unrenderable("renders to too much text")
         return written
 
@@ -111,10 +111,8 @@ class Values:
 
     def is_true(self, tokens: Tokens) -> bool:
         """Return whether a condition holds; of what only the server knows: something is selected."""
-        is_negated = False
-        while tokens[:1] == ["not"]:
-            is_negated, tokens = not is_negated, tokens[1:]
-        return self._is_true(tokens) != is_negated
+        start = next((at for at, word in enumerate(tokens) if word != "not"), len(tokens))
+        return self._is_true(tokens[start:]) != (start % 2 == 1)
 
     def _is_true(self, tokens: Tokens) -> bool:
         either, both = _split_at(tokens, ("or",)), _split_at(tokens, ("and",))

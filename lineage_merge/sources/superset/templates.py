@@ -9,7 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lineage_merge.sources.superset.template_values import Tokens, Unrenderable, Values, split_tokens
+from lineage_merge.sources.superset.template_values import (
+    MAX_LENGTH,
+    Tokens,
+    Unrenderable,
+    Values,
+    split_tokens,
+)
 
 _OPENING = re.compile(r"\{[{%#]")
 _CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}"}
@@ -65,11 +71,15 @@ class _Renderer:
         self._written: list[str] = []
 
     def render(self, text: str) -> str:
+        length = 0
         for part, kind in _split(text):
             if kind == "{%":
                 self._statement(split_tokens(part))
             elif kind != "{#" and self._is_written:
                 self._written.append(self._values.value(split_tokens(part)) if kind else part)
+                length += len(self._written[-1])
+                if length > MAX_LENGTH:
+                    raise Unrenderable("renders to too much text")
         if self._blocks:
             raise Unrenderable("has a block that does not end")
         return "".join(self._written)

@@ -5,6 +5,7 @@ import json
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from shutil import copytree
@@ -18,6 +19,8 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import FIELD, Column, Dataset, FeedsColumn, Influences, Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.sources.superset.source import SUPERSET
+from lineage_merge.sources.superset.template_values import Unrenderable
+from lineage_merge.sources.superset.templates import render
 from tests.record_reading import comparable, records_of, rows_of
 from tests.superset_recipe import FOLDER, REDSHIFT
 
@@ -306,3 +309,13 @@ def test_doctor_wants_the_address_of_an_export() -> None:
     results = [each.fix for each in check.examine(config.sources["superset"])]
 
     assert results == ["", "set superset[0].url to the address of Superset"]
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    [("{% if " + "not " * 100_000 + "a %}x{% endif %}", {}), ("{{ p }}" * 100_000, {"p": "x" * 1000})],
+    ids=["negations", "repeated"],
+)
+def test_templates_cost_no_more_than_their_length(text: str, parameters: dict[str, str]) -> None:
+    with suppress(Unrenderable):
+        assert len(render(text, parameters, lambda _: None)) <= 1_000_000
