@@ -47,8 +47,8 @@ _COPIES = {
 }
 # Queries of the warehouse's users: the user, days between them, days since the first and the last one.
 _QUERIES = (
-    ("select country, sum(revenue) from marts.revenue_by_country group by country", "looker", 1, 100, 0),
-    ("select country, count(*) from public.customers group by country", "looker", 7, 98, 0),
+    ("select country, sum(revenue) from marts.revenue_by_country group by country", "quicksight", 1, 100, 0),
+    ("select country, count(*) from public.customers group by country", "superset", 7, 98, 0),
     ("select customer_id, loyalty_points from public.customers where loyalty_points > 100", "ana", 1, 95, 95),
     ("select campaign, count(*) from public.visits group by campaign", "ana", 14, 84, 14),
 )
