@@ -1,7 +1,7 @@
-"""Writes the company's dashboards: ``python sample_data/company/recipe/dashboards.py``, always the same files.
+"""Writes the company's dashboards: ``python sample_data/company/recipe/dashboards.py``.
 
 `sources/quicksight` has the responses of QuickSight's API for the dashboard Revenue, `sources/superset` the
-export of the dashboard Campaigns of Superset.
+export of the dashboard Campaigns of Superset. The files are always the same.
 """
 
 import json
@@ -139,9 +139,7 @@ def _dashboard() -> Document:
 
 def _visuals() -> list[Document]:
     total, by_day = _measure("revenue", "revenue"), _measure("sales", "amount")
-    rate = {
-        "NumericalMeasureField": {"FieldId": "margin_rate", "Column": _column("revenue", "margin_rate")}
-    }
+    rate = {"NumericalMeasureField": {"FieldId": "margin_rate", "Column": _column("revenue", "margin_rate")}}
     sort = {"FieldId": "revenue", "Direction": "DESC"}
     return [
         _visual("KPI", "total", "Total revenue", {"Values": [total]}),
@@ -173,7 +171,12 @@ def _visuals() -> list[Document]:
             "PieChart",
             "sizes",
             "Sizes of orders",
-            {"PieChartAggregatedFieldWells": {"Category": [_text("sales", "order_size")], "Values": [by_day]}},
+            {
+                "PieChartAggregatedFieldWells": {
+                    "Category": [_text("sales", "order_size")],
+                    "Values": [by_day],
+                }
+            },
         ),
     ]
 
@@ -206,7 +209,11 @@ def _measure(data_set: str, name: str) -> Document:
 
 
 def _filter_group() -> Document:
-    listed = {"MatchOperator": "DOES_NOT_CONTAIN", "CategoryValues": ["other"], "NullOption": "NON_NULLS_ONLY"}
+    listed = {
+        "MatchOperator": "DOES_NOT_CONTAIN",
+        "CategoryValues": ["other"],
+        "NullOption": "NON_NULLS_ONLY",
+    }
     category = {
         "FilterId": "known_categories",
         "Column": _column("sales", "category"),
@@ -377,7 +384,13 @@ def _campaigns(charts: Iterable[Document]) -> Document:
         "DASHBOARD_VERSION_KEY": "v2",
         "ROOT_ID": {"type": "ROOT", "id": "ROOT_ID", "children": ["GRID_ID"]},
         "GRID_ID": {"type": "GRID", "id": "GRID_ID", "children": ["ROW-1"], "parents": ["ROOT_ID"]},
-        "ROW-1": {"type": "ROW", "id": "ROW-1", "children": [], "meta": {}, "parents": ["ROOT_ID", "GRID_ID"]},
+        "ROW-1": {
+            "type": "ROW",
+            "id": "ROW-1",
+            "children": [],
+            "meta": {},
+            "parents": ["ROOT_ID", "GRID_ID"],
+        },
     }
     for number, chart in enumerate(charts, 1):
         place = f"CHART-{number}"
@@ -395,9 +408,7 @@ def _campaigns(charts: Iterable[Document]) -> Document:
         "name": "Campaign",
         "filterType": "filter_select",
         "type": "NATIVE_FILTER",
-        "targets": [
-            {"column": {"name": "campaign"}, "datasetUuid": _uuid("dataset", "campaign_recipients")}
-        ],
+        "targets": [{"column": {"name": "campaign"}, "datasetUuid": _uuid("dataset", "campaign_recipients")}],
         "scope": {"rootPath": ["ROOT_ID"], "excluded": []},
         "defaultDataMask": {"filterState": {}},
     }

@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import dashboards
 import duckdb
 
 from lineage_merge.orchestration.demo import shift_times
@@ -66,6 +67,7 @@ def main() -> None:
         record_spark(Path(work), given.jars)
         record_redshift(datetime.now(UTC))
         record_dbt(Path(work), given.dbt)
+    dashboards.main()
     moments = {"recorded_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "days_ago": [14, 10, 6, 2, 0]}
     (COMPANY / "moments.json").write_text(f"{json.dumps(moments)}\n")
 
