@@ -1,8 +1,18 @@
 """Elements of dashboards: the exposure, its visuals as columns, and their fields as fields of these. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from lineage_merge.model.elements import Authority, Column, Dataset, Reference, Scalar, field_path
+from lineage_merge.column_lineage.value_graph import SourceColumn
+from lineage_merge.model.elements import (
+    Authority,
+    Column,
+    Dataset,
+    FeedsColumn,
+    JobKey,
+    Reference,
+    Scalar,
+    field_path,
+)
 
 
 def describe_dashboard(
@@ -52,3 +62,19 @@ def describe_field(
     if label:
         properties["title"] = label
     return Column(dashboard, field_path(*ids), Authority.BUILDER, properties)
+
+
+def translate_influences(
+    job: JobKey,
+    dashboard: Reference,
+    visual: str,
+    deciding: Mapping[SourceColumn[str], set[str]],
+    reference: Callable[[str], Reference],
+) -> Iterator[FeedsColumn[Reference]]:
+    """Yield the edges of the columns that decide on the rows of a visual, with kinds such as FILTER.
+
+    They lead to the visual: an influence would be one on all visuals of the dashboard.
+    """
+    for column, kinds in sorted(deciding.items()):
+        how = tuple(sorted(kinds))
+        yield FeedsColumn(job, reference(column.source), column.column, dashboard, visual, how)

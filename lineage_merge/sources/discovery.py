@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lineage_merge.infra.batches import gather
-from lineage_merge.infra.storage import StoredFile
+from lineage_merge.infra.storage import StoredFile, read_beginning
 from lineage_merge.model.elements import Reference
 from lineage_merge.model.errors import SourceError
 
 # Per folder: the files of one folder usually have one format.
 _MAX_TESTED = 3
+# Of a file that is tested for patterns, in bytes.
+_BEGINNING = 1 << 16
 _TEXTS = (".json", ".jsonl", ".ndjson", ".log")
 
 Prompt = Callable[..., str]
@@ -285,6 +287,16 @@ def is_text(file: StoredFile) -> bool:
     """Return whether a file may have documents as text, by its name."""
     plain = file_name(file.location).lower().removesuffix(".gz")
     return file.size > 0 and (plain.endswith(_TEXTS) or ".log." in plain)
+
+
+def begins_with(file: StoredFile, endings: tuple[str, ...], *patterns: re.Pattern[bytes]) -> bool:
+    """Return whether a file with one of these endings has matches of all patterns at its beginning."""
+    if not file.size or not file.location.lower().endswith(endings):
+        return False
+    with suppress(SourceError):
+        beginning = read_beginning(file.location, _BEGINNING)
+        return all(pattern.search(beginning) for pattern in patterns)
+    return False
 
 
 def outermost(locations: Iterable[str]) -> tuple[str, ...]:

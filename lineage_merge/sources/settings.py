@@ -1,9 +1,10 @@
 """Settings that several sources share. Imports no Spark: it is loaded with the configuration."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal, NamedTuple
 
 from lineage_merge.infra.setting import Form, declare
@@ -125,6 +126,11 @@ class RunSelection:
     )
     lookback: timedelta = declare_lookback()
     retire_after: int = declare_retire_after()
+
+
+def matches_globs(globs: Collection[str], *names: str) -> bool:
+    """Return whether one of the names matches one of the globs, or there are none."""
+    return not globs or any(fnmatchcase(name, glob) for name in names for glob in globs)
 
 
 def check_dialect(key: str, dialect: str) -> None:

@@ -12,10 +12,10 @@ from lineage_merge.column_lineage.value_graph import SourceColumn, Value
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.elements import Element, Problem
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.sources.document_files import Text
 from lineage_merge.sources.quicksight.catalog import Fact, combine_facts, gather_facts
 from lineage_merge.sources.quicksight.documents import Asset, read_document
 from lineage_merge.sources.quicksight.expressions import ExpressionError, Names, parse_expression
-from lineage_merge.sources.quicksight.files import Text
 from lineage_merge.sources.quicksight.reader import translate
 from lineage_merge.sources.quicksight.settings import QuickSight
 from tests.fuzz import cases

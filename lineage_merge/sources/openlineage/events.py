@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -34,6 +33,7 @@ from lineage_merge.sources.openlineage.runs import DatasetKey, Run
 from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.runs.events import EventRow, nulls_first
+from lineage_merge.sources.settings import matches_globs
 
 # Separates a run id, which has no space, from the number of its target.
 _SEPARATOR = " "
@@ -65,7 +65,7 @@ class Context:
     def applies(self, run: Run, job_run: JobRun) -> bool:
         """Match by the job's name, the application's, the OpenLineage job's, and by its namespace."""
         names = (job_run.key.name, job_run.application, run.job["name"])
-        return _matches(self.settings.jobs, *names) and _matches(
+        return matches_globs(self.settings.jobs, *names) and matches_globs(
             self.settings.namespaces, run.job["namespace"]
         )
 
@@ -216,10 +216,6 @@ def run_of(plan: str) -> str:
 def number_of(plan: str) -> int:
     """Return the target's number in a plan's name."""
     return int(plan.rpartition(_SEPARATOR)[2])
-
-
-def _matches(globs: tuple[str, ...], *names: str) -> bool:
-    return not globs or any(fnmatchcase(name, glob) for name in names for glob in globs)
 
 
 def merge_nested(events: Rows[EventRow]) -> Rows[EventRow]:

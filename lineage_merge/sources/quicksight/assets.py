@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from lineage_merge.model.elements import JobKey, Reference
+from lineage_merge.model.elements import Reference
 
 JOB_TYPE = "quicksight"
 _ARN = re.compile(r"(?P<namespace>arn:[\w-]+:quicksight:[\w-]*:\d*):(?P<name>[\w-]+/[^\s/]+)")
@@ -14,16 +14,6 @@ def reference_of_arn(arn: str) -> Reference | None:
     """Return the dataset of an asset's ARN, None if it is none."""
     match = _ARN.match(arn)
     return Reference(match["namespace"], match["name"]) if match else None
-
-
-def key_of(reference: Reference) -> str:
-    """Return the key of an asset, which values name it by."""
-    return f"{reference.namespace}|{reference.name}"
-
-
-def job_of(reference: Reference) -> JobKey:
-    """Return the job of an asset, of the project that its account in a region is."""
-    return JobKey(JOB_TYPE, f"{reference.namespace}/{reference.name.replace('/', '.')}")
 
 
 def find_namespace(document: Any) -> str:

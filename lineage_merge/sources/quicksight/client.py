@@ -10,9 +10,10 @@ from lineage_merge.infra import input_budget
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing
 from lineage_merge.sources.aws_calls import client_of
+from lineage_merge.sources.document_files import Text
 from lineage_merge.sources.quicksight.documents import AssetKind
-from lineage_merge.sources.quicksight.files import Text
 from lineage_merge.sources.quicksight.settings import QuickSight
+from lineage_merge.sources.settings import matches_globs
 
 
 class _Calls(NamedTuple):
@@ -86,7 +87,11 @@ def list_assets(settings: QuickSight) -> list[ListedAsset]:
             for asset in _list(client, account, kind)
         ]
     always = ("data_set", "data_source")
-    return [asset for asset in found if asset.kind in always or settings.selects(asset.id, asset.name)]
+    return [
+        asset
+        for asset in found
+        if asset.kind in always or matches_globs(settings.dashboards, asset.id, asset.name)
+    ]
 
 
 def _list(client: Any, account: str, kind: AssetKind) -> Iterator[ListedAsset]:

@@ -7,8 +7,9 @@ from functools import partial
 from lineage_merge.column_lineage.roles import VALUE
 from lineage_merge.column_lineage.value_graph import SourceColumn, Value
 from lineage_merge.model.elements import Reference
+from lineage_merge.sources.data_set_elements import key_of
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
-from lineage_merge.sources.quicksight.assets import key_of, reference_of_arn
+from lineage_merge.sources.quicksight.assets import reference_of_arn
 from lineage_merge.sources.quicksight.expressions import (
     Columns,
     Expression,
@@ -99,8 +100,8 @@ class DefinitionColumns:
     def _names(self, data_set: str) -> Names:
         return Names(
             lambda name, in_any_case: self._find(data_set, name, in_any_case),
-            lambda name: _marked(LOST, f"{data_set}.{name}"),
-            lambda name: _marked(PARAMETER, name),
+            lambda name: _mark(LOST, f"{data_set}.{name}"),
+            lambda name: _mark(PARAMETER, name),
         )
 
     def _find(self, data_set: str, name: str, in_any_case: bool, *, certain: bool = False) -> Columns | None:
@@ -155,5 +156,5 @@ class DefinitionColumns:
             value.parts = [show_name(name)]
 
 
-def _marked(source: str, name: str) -> Columns:
+def _mark(source: str, name: str) -> Columns:
     return Value(columns=(SourceColumn(source, name),))

@@ -10,21 +10,26 @@ from dataclasses import dataclass
 
 from lineage_merge.column_lineage.derive import derive_flows
 from lineage_merge.column_lineage.roles import CONDITION, VALUE
-from lineage_merge.column_lineage.transformations import InfluenceKind
-from lineage_merge.column_lineage.value_graph import leaves
+from lineage_merge.column_lineage.transformations import InfluenceKind, lineage_elements
+from lineage_merge.column_lineage.value_graph import SourceColumn, leaves
 from lineage_merge.model.elements import (
     FIELD,
     Column,
     Count,
     Element,
     Feeds,
-    FeedsColumn,
     Problem,
     Reference,
     field_path,
 )
-from lineage_merge.sources.dashboard_elements import describe_dashboard, describe_field, describe_visual
-from lineage_merge.sources.quicksight.assets import asset_url, job_of, key_of
+from lineage_merge.sources.dashboard_elements import (
+    describe_dashboard,
+    describe_field,
+    describe_visual,
+    translate_influences,
+)
+from lineage_merge.sources.data_set_elements import job_of, key_of
+from lineage_merge.sources.quicksight.assets import JOB_TYPE, asset_url
 from lineage_merge.sources.quicksight.columns import LOST, PARAMETER, DefinitionColumns
 from lineage_merge.sources.quicksight.expressions import Columns, compute
 from lineage_merge.sources.quicksight.filters import FilterGroup, read_defaults, read_filters
@@ -98,18 +103,17 @@ class _Lineage:
 
     def edges(self) -> Iterator[Element]:
         """Yield the edges to visuals and their fields, and then those of the data sets that are used."""
-        job, target = job_of(self._dashboard.reference), self._dashboard.reference
+        job, target = job_of(JOB_TYPE, self._dashboard.reference), self._dashboard.reference
         references = {key_of(reference): reference for reference in self._columns.references.values()}
         values = [pair for visual in self._visuals.values() for pair in self._values(visual)]
-        for flow in derive_flows(values):
-            visual = flow.target_column.partition(FIELD)[0]
-            if self._is_column(visual, flow.source, flow.column, "shows"):
-                how = tuple(transformation.name for transformation in flow.transformations)
-                source = references[flow.source]
-                yield FeedsColumn(job, source, flow.column, target, flow.target_column, how, flow.expression)
+        flows = (
+            flow
+            for flow in derive_flows(values)
+            if self._is_column(flow.target_column.partition(FIELD)[0], flow.source, flow.column, "shows")
+        )
+        yield from lineage_elements(flows, (), job, target, references.__getitem__)
         for visual, deciding in self._deciding().items():
-            for (key, column), kinds in sorted(deciding.items()):
-                yield FeedsColumn(job, references[key], column, target, visual, tuple(sorted(kinds)))
+            yield from translate_influences(job, target, visual, deciding, references.__getitem__)
         for key in sorted(self._used):
             yield Feeds(job, references[key], target)
 
@@ -136,13 +140,13 @@ class _Lineage:
                 value = self._columns.expression(used.expression, visual.data_sets, visual.id)
                 yield visual.id, compute(value, CONDITION, "", "")
 
-    def _deciding(self) -> dict[str, dict[tuple[str, str], set[str]]]:
+    def _deciding(self) -> dict[str, dict[SourceColumn[str], set[str]]]:
         """Return the columns that decide on the rows of each visual, with the kinds of influence."""
         groups = list(read_filters(self._dashboard.definition))
         defaults = read_defaults(self._dashboard.definition)
-        found: dict[str, dict[tuple[str, str], set[str]]] = {}
+        found: dict[str, dict[SourceColumn[str], set[str]]] = {}
         for visual in self._visuals.values():
-            deciding: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+            deciding: defaultdict[SourceColumn[str], set[str]] = defaultdict(set)
             values = [(InfluenceKind.SORT, "is sorted by", value) for value in self._sorting(visual)]
             filters = [
                 value for group in groups if group.covers(visual) for value in self._filters(visual, group)
@@ -161,13 +165,13 @@ class _Lineage:
     def _add(
         self,
         visual: Visual,
-        deciding: dict[tuple[str, str], set[str]],
+        deciding: dict[SourceColumn[str], set[str]],
         values: Sequence[tuple[InfluenceKind, str, Columns]],
     ) -> None:
         for kind, verb, value in values:
-            for source, column in leaves([value]):
-                if self._is_column(visual.id, source, column, verb):
-                    deciding[source, column].add(kind.value)
+            for column in leaves([value]):
+                if self._is_column(visual.id, column.source, column.column, verb):
+                    deciding[column].add(kind.value)
 
     def _sorting(self, visual: Visual) -> Iterator[Columns]:
         for identifier in dict.fromkeys(visual.sorting):

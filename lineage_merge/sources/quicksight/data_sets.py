@@ -12,11 +12,11 @@ from lineage_merge.model.elements import ProblemKind, Reference
 from lineage_merge.model.errors import NamingError
 from lineage_merge.naming import name_uri
 from lineage_merge.sources.custom_sql import read_query
+from lineage_merge.sources.data_set_elements import DataSetLineage
 from lineage_merge.sources.data_source import quote_table
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 from lineage_merge.sources.quicksight.assets import reference_of_arn
 from lineage_merge.sources.quicksight.data_sources import DataSources
-from lineage_merge.sources.quicksight.expressions import Columns
 from lineage_merge.sources.quicksight.tables import Document, Steps, Table
 
 # Of row level security: they name who sees rows, in the rule of each, and not which rows.
@@ -38,16 +38,6 @@ class Catalog:
     list_files: Callable[[str], Sequence[str]] = lambda _manifest: ()
 
 
-@dataclass(slots=True)
-class DataSetLineage:
-    """The columns of a data set with their values, what decides on its rows, and what it reads, by key."""
-
-    columns: list[tuple[str, Columns]] = field(default_factory=list)
-    rows: Rows[str] = field(default_factory=Rows)
-    reads: dict[str, Reference] = field(default_factory=dict)
-    problems: list[tuple[ProblemKind, str, str]] = field(default_factory=list)
-
-
 def read_data_set(document: Document, catalog: Catalog) -> DataSetLineage:
     """Return the lineage of a described data set; its problems each with a kind and the path of a field."""
     return _Reader(document, catalog).read()
@@ -61,7 +51,11 @@ class _Reader:
 
     def read(self) -> DataSetLineage:
         preparation = as_mapping(self._document.get("DataPrepConfiguration"))
-        table = self._prepared(preparation) if preparation.get("TransformStepMap") else self._joined()
+        table = (
+            self._read_steps(preparation)
+            if preparation.get("TransformStepMap")
+            else self._read_logical_tables()
+        )
         self._lineage.columns = list(table.columns.items())
         self._lineage.rows = Rows(of=[table.rows])
         self._secure_rows(table)
@@ -149,7 +143,7 @@ class _Reader:
 
     # Logical tables, and steps of the new kind
 
-    def _joined(self) -> Table:
+    def _read_logical_tables(self) -> Table:
         logical = as_mapping(self._document.get("LogicalTableMap"))
         if not logical:
             physical = [self._physical(key) for key in as_mapping(self._document.get("PhysicalTableMap"))]
@@ -177,7 +171,7 @@ class _Reader:
             tables[key] = table
         return self._last(tables, {name for names in needed.values() for name in names})
 
-    def _prepared(self, preparation: Document) -> Table:
+    def _read_steps(self, preparation: Document) -> Table:
         steps_by_id = as_mapping(preparation.get("TransformStepMap"))
         sources = as_mapping(preparation.get("SourceTableMap"))
         steps = {key: _operation_of(step) for key, step in steps_by_id.items()}
@@ -190,7 +184,7 @@ class _Reader:
             if operation == "ImportTableStep":
                 source_id = as_text(as_mapping(written.get("Source")).get("SourceTableId"))
                 source = as_mapping(sources.get(source_id))
-                tables[key] = self._imported(source)
+                tables[key] = self._import_table(source)
             elif operation == "JoinStep" and len(inputs) == 2:
                 aliases = [
                     as_text(steps[name][1].get("Alias")) if name in steps else "" for name in needed[key]
@@ -207,7 +201,7 @@ class _Reader:
                 return found
         return self._last(tables, {name for names in needed.values() for name in names})
 
-    def _imported(self, source: Document) -> Table:
+    def _import_table(self, source: Document) -> Table:
         if parent := as_mapping(source.get("DataSet")):
             return self._data_set(as_text(parent.get("DataSetArn")), parent.get("InputColumns"))
         return self._physical(as_text(source.get("PhysicalTableId")))

@@ -2,21 +2,19 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 
-from lineage_merge.infra.storage import StoredFile, read_beginning
-from lineage_merge.model.errors import SourceError
+from lineage_merge.infra.storage import StoredFile
 from lineage_merge.sources.discovery import (
     Discovered,
     InitOption,
     SourceDiscovery,
     SourceInput,
-    file_name,
+    begins_with,
     folder_of,
     outermost,
 )
 
-_BYTES = 1 << 16
+_JSON = (".json", ".json.gz")
 _DASHBOARD = re.compile(rb'"(?:DashboardId|DataSetIdentifierDeclarations|dataSetIdentifierDeclarations)"\s*:')
 _ASSET = re.compile(
     rb'"(?:DashboardId|DataSetId|DataSourceId|DataSetIdentifierDeclarations|resourceType)"\s*:'
@@ -40,18 +38,9 @@ class QuickSightDiscovery(SourceDiscovery):
 
     def own_files(self, files: Iterable[StoredFile]) -> Iterable[str]:
         """Return the files of assets, which no other source reads."""
-        return [file.location for file in files if _matches(file, _ASSET)]
+        return [file.location for file in files if begins_with(file, _JSON, _ASSET)]
 
     def search(self, files: Sequence[StoredFile], _rest: Sequence[StoredFile]) -> Discovered:
         """Return the folders with dashboards."""
-        found = outermost(folder_of(file.location) for file in files if _matches(file, _DASHBOARD))
+        found = outermost(folder_of(file.location) for file in files if begins_with(file, _JSON, _DASHBOARD))
         return Discovered(SourceInput("definitions", found) if found else None)
-
-
-def _matches(file: StoredFile, pattern: re.Pattern[bytes]) -> bool:
-    name = file_name(file.location).lower()
-    if not file.size or not name.endswith((".json", ".json.gz")):
-        return False
-    with suppress(SourceError):
-        return pattern.search(read_beginning(file.location, _BYTES)) is not None
-    return False

@@ -6,9 +6,10 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceUnreachable
 from lineage_merge.naming import redact
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, fix_for, ok, report_failure, warning
+from lineage_merge.sources.document_files import Text
 from lineage_merge.sources.quicksight import client
 from lineage_merge.sources.quicksight.documents import Asset, read_document
-from lineage_merge.sources.quicksight.files import Text, find_definitions, read_file
+from lineage_merge.sources.quicksight.files import DEFINITION_FILES
 from lineage_merge.sources.quicksight.settings import QuickSight
 
 QUICKSIGHT = "QuickSight"
@@ -30,8 +31,8 @@ def _examine(accounts: tuple[QuickSight, ...]) -> Iterator[Diagnosis]:
 
 
 def _examine_files(location: str) -> Diagnosis:
-    files = find_definitions(location)
-    read = (document for file in files[:_MAX_FILES] for document in read_file(file.location))
+    files = DEFINITION_FILES.find(location)
+    read = (document for file in files[:_MAX_FILES] for document in DEFINITION_FILES.read(file.location))
     assets = [
         read_document(document.text, document.location) if isinstance(document, Text) else document
         for document in read

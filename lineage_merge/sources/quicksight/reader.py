@@ -8,6 +8,7 @@ from lineage_merge.infra.engine.rows import Engine, Rows, Shared
 from lineage_merge.model.elements import Element, Problem, Reference
 from lineage_merge.model.records import Record
 from lineage_merge.naming import redact
+from lineage_merge.sources.document_files import Text
 from lineage_merge.sources.json_values import as_text
 from lineage_merge.sources.quicksight import client
 from lineage_merge.sources.quicksight.assets import find_namespace
@@ -15,9 +16,10 @@ from lineage_merge.sources.quicksight.catalog import Fact, Known, combine_facts,
 from lineage_merge.sources.quicksight.dashboards import Dashboard, translate_dashboard
 from lineage_merge.sources.quicksight.data_set_elements import translate_data_set
 from lineage_merge.sources.quicksight.documents import Asset, DashboardFacts, read_document
-from lineage_merge.sources.quicksight.files import Text, find_definitions, list_manifest_files, read_file
+from lineage_merge.sources.quicksight.files import DEFINITION_FILES, list_manifest_files
 from lineage_merge.sources.quicksight.settings import QuickSight
 from lineage_merge.sources.resolver import Resolver
+from lineage_merge.sources.settings import matches_globs
 
 # Files of a folder are small: a task reads several.
 _FILES_PER_TASK = 20
@@ -31,9 +33,9 @@ def read_quicksight(engine: Engine, config: Config, resolver: Resolver) -> Rows[
 def _read(engine: Engine, settings: QuickSight, resolver: Resolver) -> Rows[Record]:
     documents: Rows[Text | Problem]
     if settings.definitions:
-        files = [file.location for file in find_definitions(settings.definitions)]
+        files = [file.location for file in DEFINITION_FILES.find(settings.definitions)]
         tasks = -(-len(files) // _FILES_PER_TASK)
-        documents = engine.rows(files, tasks).flat_map(read_file)
+        documents = engine.rows(files, tasks).flat_map(DEFINITION_FILES.read)
     else:
         assets = client.list_assets(settings)
         tasks = max(1, min(engine.parallelism, len(assets)))
@@ -82,7 +84,7 @@ def _translate(document: Text | Problem, known: Known, settings: QuickSight) -> 
     elif asset.kind == "dashboard" or (asset.kind == "analysis" and settings.analyses):
         identifier = as_text(body.get("DashboardId" if asset.kind == "dashboard" else "AnalysisId"))
         title = as_text(body.get("Name")) or identifier
-        if not settings.selects(identifier, title):
+        if not matches_globs(settings.dashboards, identifier, title):
             return
         # A folder may have assets of several accounts.
         declared = body["Definition"].get("DataSetIdentifierDeclarations")

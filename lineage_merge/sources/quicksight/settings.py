@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from lineage_merge.infra.redaction import redact
@@ -49,11 +48,6 @@ class QuickSight:
         if bool(self.definitions) == bool(self.region):
             raise ConfigError(key, "give either definitions or region")
         return self
-
-    def selects(self, identifier: str, name: str) -> bool:
-        """Return whether a dashboard or an analysis is read."""
-        globs = self.dashboards
-        return not globs or any(fnmatchcase(each, glob) for glob in globs for each in (identifier, name))
 
     def __str__(self) -> str:
         """Return ``QuickSight in us-east-1``, or the folder, for messages."""

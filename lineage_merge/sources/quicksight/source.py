@@ -38,17 +38,17 @@ class QuickSightSource(Source[Accounts]):
         return [entry.definitions for entry in settings if entry.definitions]
 
     def size(self, settings: Accounts) -> int | None:
-        from lineage_merge.sources.quicksight.files import find_definitions
+        from lineage_merge.sources.quicksight.files import DEFINITION_FILES
 
         if any(entry.region for entry in settings):
             return None
-        return sum(file.text_bytes for entry in settings for file in find_definitions(entry.definitions))
+        return sum(file.text_bytes for entry in settings for file in DEFINITION_FILES.find(entry.definitions))
 
     def preflight(self, settings: Accounts) -> None:
-        from lineage_merge.sources.quicksight.files import find_definitions
+        from lineage_merge.sources.quicksight.files import DEFINITION_FILES
 
         for location in self.files(settings):
-            find_definitions(location)
+            DEFINITION_FILES.find(location)
 
     def checks(self) -> "Sequence[SourceCheck]":
         from lineage_merge.sources.quicksight.doctor import CHECKS

@@ -159,7 +159,7 @@ class Steps:
     def _aggregate(self, table: Table, written: Document) -> Table:
         grouped, rows = self._group(table, written)
         for one in _objects(written.get("Aggregations")):
-            grouped[as_text(one.get("NewColumnName"))] = self._aggregated(table, one)
+            grouped[as_text(one.get("NewColumnName"))] = self._aggregate_column(table, one)
         return Table(grouped, rows)
 
     def _group(self, table: Table, written: Document) -> tuple[dict[str, Columns], Rows[str]]:
@@ -169,7 +169,7 @@ class Steps:
         rows.add(InfluenceKind.GROUP_BY, *columns.values())
         return columns, rows
 
-    def _aggregated(self, table: Table, written: Document) -> Columns:
+    def _aggregate_column(self, table: Table, written: Document) -> Columns:
         function = as_mapping(written.get("AggregationFunction"))
         simple, listing = as_mapping(function.get("SimpleAggregation")), function.get("ListAggregation")
         name = as_text((simple or as_mapping(listing)).get("InputColumnName"))
@@ -182,7 +182,7 @@ class Steps:
         label = self.column(table, as_text(configured.get("LabelColumnName")))
         values = as_mapping(written.get("ValueColumnConfiguration"))
         for one in _objects(configured.get("PivotedLabels")):
-            value = self._aggregated(table, values)
+            value = self._aggregate_column(table, values)
             value.inputs.append(Input(label, CONDITION.step, passes=False))
             columns[as_text(one.get("NewColumnName"))] = value
         return Table(columns, rows)

@@ -16,10 +16,10 @@ from lineage_merge.infra.storage import MAX_UNPACKED_BYTES
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.model.times import epoch_ms
+from lineage_merge.sources.document_files import Text
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 from lineage_merge.sources.superset.dashboards import DashboardFacts
-from lineage_merge.sources.superset.documents import Text
-from lineage_merge.sources.superset.files import read_zip
+from lineage_merge.sources.superset.files import EXPORT_FILES
 from lineage_merge.sources.superset.settings import Superset
 
 _PAGE = 100
@@ -102,7 +102,7 @@ def export_dashboard(settings: Superset, dashboard: ListedDashboard) -> Iterator
         yield Problem("rejected", location, "", error.message)
         return
     input_budget.count(len(content))
-    yield from read_zip(location, content)
+    yield from EXPORT_FILES.unzip(location, content)
 
 
 def _get_json(settings: Superset, path: str) -> Mapping[str, Any]:

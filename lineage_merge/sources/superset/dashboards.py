@@ -3,15 +3,14 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from lineage_merge.column_lineage.derive import derive_flows
+from lineage_merge.column_lineage.transformations import lineage_elements
 from lineage_merge.column_lineage.value_graph import SourceColumn, Value, leaves
 from lineage_merge.model.elements import (
     Count,
     Element,
     Feeds,
-    FeedsColumn,
     Job,
     Problem,
     Reference,
@@ -19,11 +18,18 @@ from lineage_merge.model.elements import (
     field_path,
 )
 from lineage_merge.naming import redact
-from lineage_merge.sources.dashboard_elements import describe_dashboard, describe_field, describe_visual
+from lineage_merge.sources.dashboard_elements import (
+    describe_dashboard,
+    describe_field,
+    describe_visual,
+    translate_influences,
+)
+from lineage_merge.sources.data_set_elements import job_of
 from lineage_merge.sources.data_source import DataSource
 from lineage_merge.sources.json_values import as_mapping, as_text
+from lineage_merge.sources.settings import matches_globs
 from lineage_merge.sources.superset.charts import ChartLineage, list_fields, read_chart
-from lineage_merge.sources.superset.data_sets import DataSet, job_of, read_data_set, translate_data_set
+from lineage_merge.sources.superset.data_sets import JOB_TYPE, DataSet, read_data_set, translate_data_set
 from lineage_merge.sources.superset.databases import read_database
 from lineage_merge.sources.superset.documents import Export, Located
 from lineage_merge.sources.superset.layout import PlacedChart, place_charts, read_filters
@@ -75,10 +81,8 @@ def _read_data_set(uuid: str, document: Located, export: Export, settings: Super
 
 
 def _is_selected(settings: Superset, uuid: str, document: Located) -> bool:
-    names = (uuid, as_text(document.body.get("slug")), as_text(document.body.get("dashboard_title")))
-    return not settings.dashboards or any(
-        fnmatchcase(name, glob) for name in names for glob in settings.dashboards
-    )
+    names = (as_text(document.body.get(key)) for key in ("slug", "dashboard_title"))
+    return matches_globs(settings.dashboards, uuid, *names)
 
 
 class _Dashboard:
@@ -95,7 +99,7 @@ class _Dashboard:
         self._document = document
         self._export = export
         self._data_sets = data_sets
-        self._job = job_of(self._reference)
+        self._job = job_of(JOB_TYPE, self._reference)
         self._filters = list(read_filters(as_mapping(document.body.get("metadata"))))
         self._facts = facts
         path = f"/superset/dashboard/{as_text(document.body.get('slug')) or uuid}/"
@@ -157,27 +161,17 @@ class _Dashboard:
         self._sources.setdefault(data_set.key, data_set.reference)
         self._sources.update(lineage.tables)
         values = [(field_path(chart.uuid, name), value) for name, value in list_fields(lineage)]
-        for flow in derive_flows(values):
-            how = tuple(transformation.name for transformation in flow.transformations)
-            yield FeedsColumn(
-                self._job,
-                references[flow.source],
-                flow.column,
-                self._reference,
-                flow.target_column,
-                how,
-                flow.expression,
-            )
+        flows = derive_flows(values)
+        yield from lineage_elements(flows, (), self._job, self._reference, references.__getitem__)
         deciding: defaultdict[SourceColumn[str], set[str]] = defaultdict(set)
         for kind, value in lineage.deciding:
             for column in leaves([value]):
                 deciding[column].add(kind.value)
         for column in self._filtering(chart, data_set, lineage):
             deciding[column].add("FILTER")
-        for column, kinds in sorted(deciding.items()):
-            source = references[column.source]
-            how = tuple(sorted(kinds))
-            yield FeedsColumn(self._job, source, column.column, self._reference, chart.uuid, how)
+        yield from translate_influences(
+            self._job, self._reference, chart.uuid, deciding, references.__getitem__
+        )
 
     def _filtering(
         self, chart: PlacedChart, data_set: DataSet, lineage: ChartLineage

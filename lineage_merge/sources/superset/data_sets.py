@@ -3,25 +3,16 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lineage_merge.column_lineage.derive import Rows, derive_flows, derive_influences
-from lineage_merge.column_lineage.transformations import lineage_elements
 from lineage_merge.column_lineage.value_graph import SourceColumn, Value
-from lineage_merge.model.elements import (
-    Authority,
-    Column,
-    Dataset,
-    Element,
-    Feeds,
-    Job,
-    JobKey,
-    Problem,
-    ProblemKind,
-    Reference,
-    Writes,
-    column_properties,
-)
-from lineage_merge.naming import redact
+from lineage_merge.model.elements import Element, Job, Reference
 from lineage_merge.sources.custom_sql import Columns, QueryTable
+from lineage_merge.sources.data_set_elements import (
+    ColumnDescription,
+    DataSetLineage,
+    job_of,
+    key_of,
+    translate_lineage,
+)
 from lineage_merge.sources.data_source import DataSource
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 from lineage_merge.sources.superset.documents import Document, Located
@@ -38,11 +29,6 @@ from lineage_merge.sources.superset.templates import render
 JOB_TYPE = "superset"
 
 
-def job_of(reference: Reference) -> JobKey:
-    """Return the job of a dashboard or data set, of the project that its server is."""
-    return JobKey(JOB_TYPE, f"{reference.namespace}/{reference.name.replace('/', '.')}")
-
-
 @dataclass(slots=True)
 class DataSet:
     """A data set. `columns` are values by name, of which `calculated` have expressions; metrics have, too."""
@@ -57,7 +43,7 @@ class DataSet:
     @property
     def key(self) -> str:
         """What values name it by."""
-        return f"{self.reference.namespace}|{self.reference.name}"
+        return key_of(self.reference)
 
     @property
     def is_virtual(self) -> bool:
@@ -109,8 +95,8 @@ def read_data_set(document: Located, reference: Reference, source: DataSource) -
     return data_set
 
 
-class _Lineage:
-    """What a data set reads, and its columns with their values."""
+class _Reader:
+    """Reads what a data set is computed from."""
 
     def __init__(
         self,
@@ -118,17 +104,18 @@ class _Lineage:
         resolve_id: Callable[[Reference], str],
         tables: Mapping[str, Sequence[str]],
     ) -> None:
-        self.reads: dict[str, Reference] = {}
-        self.rows: Rows[str] = Rows()
-        self.problems: list[tuple[ProblemKind, str, str]] = []
         self._data_set = data_set
         self._resolve_id = resolve_id
         self._tables = tables
-        self.columns = self._read_columns()
+        self._lineage = DataSetLineage()
+
+    def read(self) -> DataSetLineage:
+        self._lineage.columns = self._read_columns()
+        return self._lineage
 
     def _key(self, reference: Reference) -> str:
         key = self._resolve_id(reference)
-        self.reads.setdefault(key, reference)
+        self._lineage.reads.setdefault(key, reference)
         return key
 
     def _read_columns(self) -> list[tuple[str, Columns]]:
@@ -145,7 +132,7 @@ class _Lineage:
         try:
             text = self._data_set.render(as_text(column.get("expression")))
         except Unrenderable as error:
-            self.problems.append(("no-columns", field_name, f"has an expression that {error}"))
+            self._lineage.problems.append(("no-columns", field_name, f"has an expression that {error}"))
             return Value()
         source = self._data_set.source
 
@@ -154,23 +141,23 @@ class _Lineage:
 
         read = read_expression(text, source.dialect, self._data_set.alias, values, key)
         if read.problem:
-            self.problems.append(("no-columns", field_name, read.problem))
+            self._lineage.problems.append(("no-columns", field_name, read.problem))
         for lost in read.lost:
             if self._data_set.find_column(lost) is None:
                 message = f"has an expression with a column that the data set lost: {lost}"
-                self.problems.append(("no-columns", field_name, message))
+                self._lineage.problems.append(("no-columns", field_name, message))
         return read.value
 
     def _read_physical(self) -> Sequence[Columns]:
         data_set, names = self._data_set, self._data_set.physical
         unknown = [Value[str]() for _ in names]
         if data_set.source.problem:
-            self.problems.append(("not-joined", "database_uuid", data_set.source.problem))
+            self._lineage.problems.append(("not-joined", "database_uuid", data_set.source.problem))
             return unknown
         if data_set.is_virtual:
             read = self._read_query()
-            self.rows.include(read.rows)
-            self.problems += (("no-columns", "sql", problem) for problem in read.problems)
+            self._lineage.rows.include(read.rows)
+            self._lineage.problems += (("no-columns", "sql", problem) for problem in read.problems)
             return read.values or unknown
         key = self._key(data_set.table)
         return [Value(columns=(SourceColumn(key, name),)) for name in names]
@@ -190,25 +177,16 @@ def translate_data_set(
     data_set: DataSet, resolve_id: Callable[[Reference], str], tables: Mapping[str, Sequence[str]]
 ) -> Iterator[Element]:
     """Yield the elements of a data set; `tables`: known columns of tables by id."""
-    reference, job = data_set.reference, job_of(data_set.reference)
-    lineage = _Lineage(data_set, resolve_id, tables)
-    yield Job(job, properties={"framework": "Superset", "project": reference.namespace})
+    reference = data_set.reference
+    job = Job(
+        job_of(JOB_TYPE, reference), properties={"framework": "Superset", "project": reference.namespace}
+    )
     properties = {"name": as_text(data_set.body.get("table_name")) or reference.name}
     if description := as_text(data_set.body.get("description")):
         properties["description"] = description
-    yield Dataset(reference, Authority.BUILDER, "view", properties)
-    yield Writes(job, reference)
-    for position, (name, column) in enumerate(data_set.columns.items()):
-        kind, description = as_text(column.get("type")).lower(), as_text(column.get("description"))
-        yield Column(reference, name, Authority.BUILDER, column_properties(kind, description, position))
-    for key in sorted(lineage.reads):
-        yield Feeds(job, lineage.reads[key], reference)
-    yield from lineage_elements(
-        derive_flows(lineage.columns),
-        derive_influences(lineage.rows),
-        job,
-        reference,
-        lineage.reads.__getitem__,
-    )
-    for problem_kind, path, message in lineage.problems:
-        yield Problem(problem_kind, data_set.location, redact(path), redact(message))
+    described = {
+        name: ColumnDescription(as_text(column.get("type")).lower(), as_text(column.get("description")))
+        for name, column in data_set.columns.items()
+    }
+    lineage = _Reader(data_set, resolve_id, tables).read()
+    yield from translate_lineage(reference, job, properties, lineage, described, data_set.location)

@@ -7,7 +7,7 @@ from lineage_merge.naming import redact
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, fix_for, ok, report_failure, warning
 from lineage_merge.sources.superset import client
 from lineage_merge.sources.superset.documents import Export, read_export
-from lineage_merge.sources.superset.files import find_exports, group_exports, read_files
+from lineage_merge.sources.superset.files import EXPORT_FILES, group_exports, read_files
 from lineage_merge.sources.superset.settings import UNKNOWN_HOST, Superset
 
 SUPERSET = "Superset"
@@ -29,7 +29,7 @@ def _examine(servers: tuple[Superset, ...]) -> Iterator[Diagnosis]:
 
 
 def _examine_files(settings: Superset, key: str) -> Iterator[Diagnosis]:
-    exports = group_exports(find_exports(settings.export))
+    exports = group_exports(EXPORT_FILES.find(settings.export))
     read = [read_export(read_files(files)) for files in exports[:_MAX_EXPORTS]]
     dashboards = sum(len(export.documents["dashboard"]) for export in read)
     message = f"{redact(settings.export)}: {len(exports)} exports"

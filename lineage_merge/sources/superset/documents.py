@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from lineage_merge.infra import yaml_text
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import ConfigError
+from lineage_merge.sources.document_files import Text
 from lineage_merge.sources.json_values import as_mapping, as_text
 
 DocumentKind = Literal["dashboard", "chart", "data_set", "database"]
@@ -22,13 +23,6 @@ _KEYS: Mapping[DocumentKind, tuple[str, ...]] = {
 }
 # Objects that are kept as text in the database, and may be in an export.
 _TEXTS = ("params", "template_params", "position", "metadata")
-
-
-class Text(NamedTuple):
-    """The text of a document, and where it is."""
-
-    location: str
-    text: str
 
 
 class Located(NamedTuple):

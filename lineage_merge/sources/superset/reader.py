@@ -11,7 +11,7 @@ from lineage_merge.sources.superset import client
 from lineage_merge.sources.superset.client import ListedDashboard
 from lineage_merge.sources.superset.dashboards import translate_export
 from lineage_merge.sources.superset.documents import read_export
-from lineage_merge.sources.superset.files import ExportFiles, find_exports, group_exports, read_files
+from lineage_merge.sources.superset.files import EXPORT_FILES, ExportFiles, group_exports, read_files
 from lineage_merge.sources.superset.settings import Superset
 
 
@@ -22,7 +22,7 @@ def read_superset(engine: Engine, config: Config, resolver: Resolver) -> Rows[Re
 
 def _read(engine: Engine, settings: Superset, resolver: Resolver) -> Rows[Record]:
     if settings.export:
-        exports = group_exports(find_exports(settings.export))
+        exports = group_exports(EXPORT_FILES.find(settings.export))
         tasks = max(1, min(engine.parallelism, len(exports)))
         return engine.rows(exports, tasks).flat_map(partial(_translate_files, settings, resolver))
     dashboards = client.list_dashboards(settings)

@@ -38,17 +38,19 @@ class SupersetSource(Source[Servers]):
         return [entry.export for entry in settings if entry.export]
 
     def size(self, settings: Servers) -> int | None:
-        from lineage_merge.sources.superset.files import find_exports
+        from lineage_merge.sources.superset.files import EXPORT_FILES
 
         if not all(entry.export for entry in settings):
             return None
-        return sum(file.text_bytes for location in self.files(settings) for file in find_exports(location))
+        return sum(
+            file.text_bytes for location in self.files(settings) for file in EXPORT_FILES.find(location)
+        )
 
     def preflight(self, settings: Servers) -> None:
-        from lineage_merge.sources.superset.files import find_exports
+        from lineage_merge.sources.superset.files import EXPORT_FILES
 
         for location in self.files(settings):
-            find_exports(location)
+            EXPORT_FILES.find(location)
 
     def checks(self) -> "Sequence[SourceCheck]":
         from lineage_merge.sources.superset.doctor import CHECKS

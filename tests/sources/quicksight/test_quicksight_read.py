@@ -156,7 +156,7 @@ def test_malformed_parts_do_not_stop_the_others(tmp_path: Path, damage: Document
 
 def test_a_folder_without_definitions_is_an_error_before_anything_is_read(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
-    with pytest.raises(SourceMissing, match="no JSON files and no asset bundle found"):
+    with pytest.raises(SourceMissing, match="JSON files or an asset bundle not found"):
         read(tmp_path)
 
 

@@ -117,17 +117,22 @@ def _merge(plan: PlanColumns, operation: str, source: str, target: str) -> _Stat
     }
     clauses = [_Clause(InfluenceKind.JOIN, str(params["condition"]), (), both)]
     for parameter, attributes in visible.items():
-        for text in _texts(params.get(parameter)):
-            clause = _CLAUSE.fullmatch(text)
-            if clause:
-                assignments = tuple(_assignments(clause["actions"] or ""))
-                condition = clause["condition"] or ""
-                clauses.append(_Clause(InfluenceKind.FILTER, condition, assignments, attributes))
+        parsed = filter(None, map(parse_delta_clause, _texts(params.get(parameter))))
+        clauses += (_Clause(InfluenceKind.FILTER, *clause, attributes) for clause in parsed)
     return _Statement(operation, target, source, tuple(clauses))
 
 
 def _texts(parameter: object) -> list[str]:
     return [str(value) for value in parameter] if isinstance(parameter, list) else []
+
+
+def parse_delta_clause(text: str) -> tuple[str, tuple[tuple[str, str], ...]] | None:
+    """Return the condition and the assigned columns with their values of a clause of Delta's MERGE.
+
+    None for a text of another form.
+    """
+    clause = _CLAUSE.fullmatch(text)
+    return (clause["condition"] or "", tuple(_assignments(clause["actions"] or ""))) if clause else None
 
 
 def _assignments(actions: str) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from lineage_merge.sources.spline.columns.plan_text import TextItem, column_references, items, split_top
+from lineage_merge.sources.spline.columns.row_changes import parse_delta_clause
 from lineage_merge.sources.spline.event_log.formatted_plan import FormattedPlan, PhysicalNode, nodes
 from lineage_merge.sources.spline.event_log.row_changes import (
     NO_NUMBER,
@@ -17,10 +18,6 @@ from lineage_merge.sources.spline.event_log.row_changes import (
 )
 
 _CLAUSES = re.compile(r"^\[(?:Update|Delete|Insert) \[")
-_CLAUSE = re.compile(
-    r"\w+ \[(?:condition: (?P<condition>.*?))?(?:, )?(?:actions: \[(?P<actions>`.*)\])?\]", re.DOTALL
-)
-_ACTION = re.compile(r"`(?P<column>[^`]*)` = (?P<value>.+)$", re.DOTALL)
 # spark_catalog.delta.`/data/t`
 _PATH = re.compile(r"\bdelta\.`(?P<path>[^`]+)`$", re.IGNORECASE)
 _DELTA = re.compile(r"^Delta\[version=-?\d+, (?P<path>[^\]]+)\]$")
@@ -124,13 +121,11 @@ def read_delta_merge(node: PhysicalNode) -> DeltaMerge | None:
     for part in arguments:
         if not _CLAUSES.match(part):
             continue
-        for clause in split_top(part[1:-1]):
-            matched = _CLAUSE.fullmatch(clause)
-            actions = [*map(_ACTION.match, split_top(matched["actions"] or ""))] if matched else [None]
-            if matched is None or not all(actions):
+        for text_of_clause in split_top(part[1:-1]):
+            clause = parse_delta_clause(text_of_clause)
+            if clause is None:
                 return None
-            values = {action["column"]: action["value"] for action in actions if action}
-            found.append((matched["condition"] or "", values))
+            found.append((clause[0], dict(clause[1])))
     names = tuple(dict.fromkeys(name for _, values in found for name in values))
     texts = (text for condition, values in found for text in (condition, *values.values()))
     columns = {

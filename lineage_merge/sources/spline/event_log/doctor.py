@@ -113,7 +113,7 @@ def _read(log: EventLogFiles, holding: _Holding, left: int) -> int:
     latest = latest_credible()
     first: list[tuple[str, bytes]] = []
 
-    def limited() -> Iterator[tuple[str, bytes]]:
+    def read_limited() -> Iterator[tuple[str, bytes]]:
         nonlocal left
         for location, line in read_lines(log):
             left -= len(line)
@@ -123,7 +123,7 @@ def _read(log: EventLogFiles, holding: _Holding, left: int) -> int:
             if left <= 0:
                 return
 
-    for write in read_writes(log.location, limited()):
+    for write in read_writes(log.location, read_limited()):
         if isinstance(write, Problem):
             if write.kind == "notice":
                 holding.notices.add(write.message)

@@ -22,7 +22,8 @@ _GROUPING = re.compile(rf"shiftright\({GROUPING_ID}#(?P<id>\d+)L?, (?P<bit>\d+)\
 # Ids of columns are smaller.
 _FIRST_FIELD = 1 << 50
 
-Reference = dict[str, str]
+# A reference to an expression or an attribute of the document.
+ValueReference = dict[str, str]
 
 
 class DocumentParts:
@@ -34,8 +35,8 @@ class DocumentParts:
 
     def __init__(self) -> None:
         self.attributes: dict[str, Document] = {}
-        self.functions: list[Document] = []
-        self.constants: list[Document] = []
+        self.functions: dict[str, Document] = {}
+        self.constants: dict[str, str] = {}
         self.data_types: dict[str, Document] = {}
         self.types: dict[str, str] = {}
         self.subqueries: dict[int, str] = {}
@@ -60,7 +61,7 @@ class DocumentParts:
             self.attributes[attribute]["dataType"] = self._add_type(data_type)
         return attribute
 
-    def add_expression(self, text: str, scope: Mapping[int, str], shown: str | None = None) -> Reference:
+    def add_expression(self, text: str, scope: Mapping[int, str], shown: str | None = None) -> ValueReference:
         """Add an expression by its text; `shown`: the text that readers see.
 
         Structures are built of their fields.
@@ -68,14 +69,14 @@ class DocumentParts:
         built = read_structure(text)
         if built is None:
             return self._add_text(text, scope, shown)
-        children: list[Reference] = []
+        children: list[ValueReference] = []
         for name, value in built.parts:
             if name is not None:
                 children.append(self._add_constant(name))
             children.append(self.add_expression(value, scope))
         return self.add_function(built.function, children, built.class_name)
 
-    def add_value(self, text: str, scope: Mapping[int, str]) -> Reference:
+    def add_value(self, text: str, scope: Mapping[int, str]) -> ValueReference:
         """Return a column, or an expression that is added."""
         columns = [*column_references(text)]
         attribute = scope.get(columns[0].id) if len(columns) == 1 else None
@@ -83,26 +84,31 @@ class DocumentParts:
         return {"__attrId": attribute} if attribute and is_column else self.add_expression(text, scope)
 
     def add_function(
-        self, name: str, children: Sequence[Reference], class_name: str = "", params: Document | None = None
-    ) -> Reference:
+        self,
+        name: str,
+        children: Sequence[ValueReference],
+        class_name: str = "",
+        params: Document | None = None,
+    ) -> ValueReference:
         """Add a function of values."""
         identifier = f"expr-{len(self.functions)}"
         document: Document = {"id": identifier, "name": name, "childRefs": [*children]}
         document |= {"params": params} if params else {}
-        self.functions.append(document | ({"extra": {"simpleClassName": class_name}} if class_name else {}))
+        document |= {"extra": {"simpleClassName": class_name}} if class_name else {}
+        self.functions[identifier] = document
         return {"__exprId": identifier}
 
-    def add_union(self, children: Sequence[Reference]) -> Reference:
+    def add_union(self, children: Sequence[ValueReference]) -> ValueReference:
         """Add a value that is one of several: of the inputs of a union, or of the rows of an `Expand`."""
         return self.add_function("union", children)
 
-    def add_conditional(self, attributes: Sequence[str]) -> Reference:
+    def add_conditional(self, attributes: Sequence[str]) -> ValueReference:
         """Add a value that attributes only choose."""
         return self._add_steps(
             "grouping_id()", [(each, Transformation.CONDITIONAL, ()) for each in attributes]
         )
 
-    def _add_text(self, text: str, scope: Mapping[int, str], shown: str | None) -> Reference:
+    def _add_text(self, text: str, scope: Mapping[int, str], shown: str | None) -> ValueReference:
         """Add an expression of which only the columns are known, with what they do."""
         steps: list[tuple[str, Transformation, Sequence[str]]] = []
         for matched in _GROUPING.finditer(text):
@@ -119,12 +125,10 @@ class DocumentParts:
     def add_subquery(self, identifier: int, attribute: str) -> None:
         """Add the attribute that the value of a subquery is; several may be one structure."""
         self.subqueries[identifier] = attribute
-        functions = {function["id"]: function for function in self.functions}
-        constants = {constant["id"]: constant["value"] for constant in self.constants}
         for child in self.attributes[attribute].get("childRefs", ()):
-            function = functions.get(child.get("__exprId"), {})
+            function = self.functions.get(child.get("__exprId"), {})
             for name in function.get("childRefs", ())[0::2] if is_struct(function) else ():
-                field = constants[name["__exprId"]]
+                field = self.constants[name["__exprId"]]
                 number = _FIRST_FIELD + len(self._merged_fields)
                 self._merged_fields[number], self.subqueries[number] = field, attribute
                 self._merged_names[f"subquery#{identifier}.{field}"] = number
@@ -135,16 +139,18 @@ class DocumentParts:
             text = text.replace(name, f"#{self._merged_names[name]}")
         return text
 
-    def _add_steps(self, text: str, steps: Sequence[tuple[str, Transformation, Sequence[str]]]) -> Reference:
+    def _add_steps(
+        self, text: str, steps: Sequence[tuple[str, Transformation, Sequence[str]]]
+    ) -> ValueReference:
         params: Document = {"text": text}
         params["steps"] = [step.name for _, step, _ in steps]
         params["paths"] = [list(path) for _, _, path in steps]
         children = [{"__attrId": attribute} for attribute, _, _ in steps]
         return self.add_function("expression", children, TEXT_EXPRESSION, params)
 
-    def _add_constant(self, value: str) -> Reference:
+    def _add_constant(self, value: str) -> ValueReference:
         identifier = f"const-{len(self.constants)}"
-        self.constants.append({"id": identifier, "value": value})
+        self.constants[identifier] = value
         return {"__exprId": identifier}
 
     def _add_type(self, text: str) -> str:

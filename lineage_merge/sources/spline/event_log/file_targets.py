@@ -68,7 +68,7 @@ def write_hive_folder(node: PhysicalNode, properties: Properties) -> Write | Unr
     is_local = arguments[0] == "true"
     uri = address(storage["path"]) if is_local else qualify_path(storage["path"], properties)
     if not uri:
-        return report_path(node, storage["path"])
+        return report_path(read_name(node), storage["path"])
     return Write(uri, False, node.children[0], read_name(node), list_columns(arguments), "hive")
 
 

@@ -97,7 +97,7 @@ def _target(write: Write, root: PhysicalNode, below: str, created: Created | Non
 
 def _plan(application: Application, write: Document, operations: PlanOperations) -> Document:
     parts = operations.parts
-    for function in parts.functions:
+    for function in parts.functions.values():
         if "text" in function.get("params", {}):
             function["params"]["text"] = redact_sql(function["params"]["text"])
     document: Document = {
@@ -106,7 +106,10 @@ def _plan(application: Application, write: Document, operations: PlanOperations)
         "systemInfo": {"name": "spark", "version": application.version},
         "operations": {"write": write, "reads": operations.reads, "other": [*operations.others.values()]},
         "attributes": list(parts.attributes.values()),
-        "expressions": {"functions": parts.functions, "constants": parts.constants},
+        "expressions": {
+            "functions": [*parts.functions.values()],
+            "constants": [{"id": key, "value": value} for key, value in parts.constants.items()],
+        },
         "extraInfo": {
             "appName": application.name,
             "dataTypes": [*parts.data_types.values()],

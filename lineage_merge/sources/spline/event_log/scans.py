@@ -27,6 +27,9 @@ _HIVE = re.compile(
 _JDBC = re.compile(r"^(?P<scan>Scan JDBCRelation)\((?P<table>.*)\)(?: \[numPartitions=\d+\])?\s*$", re.DOTALL)
 _DELTA_INDEXES = ("Tahoe", "PreparedDelta")
 _DELTA_LOG = ("txn#", "add#", "remove#", "metaData#")
+# FileStreamSource[s3://b/in]
+_STREAM_SOURCE = re.compile(r"^FileStreamSource\[(?P<path>.*)\]$")
+_GLOB = re.compile(r"/[^/]*[*?{\[].*$")
 _OF_DELTA_LOG = "_delta_log"
 _READING = ("Scan", "BatchScan", "MicroBatchScan", "ContinuousScan")
 
@@ -92,6 +95,11 @@ def read_rdd(node: PhysicalNode, paths: Iterable[str], properties: Properties) -
     if not addresses:
         return None
     return {"inputSources": addresses, "output": [], "extra": {"sourceType": "rdd"}}
+
+
+def read_folders(sources: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders whose files a stream reads, by the descriptions of its sources."""
+    return tuple(_GLOB.sub("", path["path"]) for path in filter(None, map(_STREAM_SOURCE.match, sources)))
 
 
 def replace_files(source: Document, folders: Iterable[str]) -> Document:

@@ -30,6 +30,10 @@ _DELTA_TABLE = re.compile(r"DeltaTableV2\([^,]*SparkSession@\w+,\s*(?P<path>[^,\
 _WRITER = re.compile(r"\b(?!MicroBatchWrite)(?P<name>[A-Z]\w*Write)\b[$(@\[]")
 # Sinks that store nothing.
 _NOWHERE = frozenset({"NoopWrite", "NoopStreamingWrite", "MemoryStreamingWrite", "ConsoleWrite"})
+# FileSink[/out/t], DeltaSink[file:/delta/t]
+_SINK = re.compile(r"^(?P<kind>FileSink|DeltaSink)\[(?P<path>.*)\]$")
+# Sinks that store nothing, and one whose function has executions of its own.
+_NO_TARGET = re.compile(r"^(?:ForeachBatchSink|MemorySink|ConsoleSink|NoopTable|.*\.(?:Console|Noop)Table\b)")
 # Whether rows are added.
 APPENDING = {"AppendData": True, "OverwriteByExpression": False, "OverwritePartitionsDynamic": False}
 
@@ -45,7 +49,7 @@ def save(node: PhysicalNode, properties: Properties) -> Write | Unread:
     if "/" in path:
         uri = qualify_path(path, properties)
         if not uri:
-            return report_path(node, path)
+            return report_path(read_name(node), path)
         mode = next((argument for argument in arguments if argument in MODES), "Overwrite")
         data_format = "delta" if provider.endswith(".DeltaDataSource") else ""
         return Write(uri, MODES[mode], None, read_name(node), data_format=data_format)
@@ -126,3 +130,21 @@ def write_stream(node: PhysicalNode, properties: Properties) -> Write | Unread |
         return None
     what = f" by {writer['name']}" if writer else ""
     return Unread("skipped", read_name(node), f"a micro-batch of a stream{what}")
+
+
+def read_sink(sink: str, rows: PhysicalNode, properties: Properties) -> Write | Unread | None:
+    """Return the target of a batch of a stream, whose plan has none; None if nothing is stored.
+
+    `sink` is what the progress of the query says of it.
+    """
+    file_sink = _SINK.match(sink)
+    if file_sink is not None:
+        kind, path = file_sink["kind"], file_sink["path"]
+        uri = qualify_path(path, properties)
+        data_format = "delta" if kind == "DeltaSink" else ""
+        return Write(uri, True, rows, kind, data_format=data_format) if uri else report_path(kind, path)
+    if _NO_TARGET.match(sink):
+        return None
+    kind = naming.redact(re.split(r"[@\[(]", sink)[0]).rpartition(".")[2] if sink else ""
+    of_kind = f"a sink that is not read: {kind}" if kind else "a sink that the log does not name"
+    return Unread("skipped", kind, f"a batch of a stream into {of_kind}")

@@ -78,8 +78,8 @@ def report_unsupported(node: PhysicalNode, *_: object) -> Unread:
     return Unread("skipped", "", f"a command that is not supported: {name}{of_table}")
 
 
-def report_path(node: PhysicalNode, path: str) -> Unread:
-    return Unread("skipped", read_name(node), f"a path without its file system: {naming.redact(path)}")
+def report_path(field: str, path: str) -> Unread:
+    return Unread("skipped", field, f"a path without its file system: {naming.redact(path)}")
 
 
 def list_columns(arguments: list[str]) -> list[str]:

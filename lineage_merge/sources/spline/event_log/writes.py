@@ -28,9 +28,9 @@ from lineage_merge.sources.spline.event_log.messages import (
     make_messages,
 )
 from lineage_merge.sources.spline.event_log.operations import PlanOperations
-from lineage_merge.sources.spline.event_log.scans import prepare_scans, reads_delta_log
+from lineage_merge.sources.spline.event_log.scans import prepare_scans, read_folders, reads_delta_log
 from lineage_merge.sources.spline.event_log.simple_plan import complete_plan, parse_simple_plan
-from lineage_merge.sources.spline.event_log.streams import read_folders, read_sink
+from lineage_merge.sources.spline.event_log.source_targets import read_sink
 from lineage_merge.sources.spline.event_log.targets import Created, Unread, Write
 
 _WRITING = re.compile(
@@ -68,6 +68,7 @@ class _Outer:
     `ids` are those of the columns in its plan, `batch` its plan if it is a batch of a stream.
     """
 
+    plan: FormattedPlan
     created: Created | None
     write: Write | None
     ids: frozenset[int]
@@ -108,7 +109,7 @@ class _Reader:
         """Yield the write of an execution, or why it is not read."""
         known = self._outer.pop(execution.id, None)
         where = self._place(execution)
-        plan = _parse(execution)
+        plan = known.plan if known else _parse(execution)
         if plan is None:
             if _WRITING.search(execution.plan):
                 what = "its plan has a form that is not read (spark.sql.ui.explainMode)"
@@ -217,7 +218,7 @@ class _Reader:
         ids = frozenset(map(int, _ID.findall(execution.plan))) if is_waiting else frozenset()
         is_batch = bool(execution.stream) and is_query(plan.root)
         batch = LoggedPlan(plan, execution) if is_batch else None
-        outer = self._outer[identifier] = _Outer(find_created_table(plan.root), write, ids, batch)
+        outer = self._outer[identifier] = _Outer(plan, find_created_table(plan.root), write, ids, batch)
         return outer
 
     def _offer(self, execution: Execution, plan: FormattedPlan) -> None:
