@@ -84,6 +84,8 @@ def _write(folder: Path, data: Path) -> dict[str, Any]:
     made.write_sql(folder / "sql")
     made.write_query_log(folder / "query_log")
     made.write_dbt(folder / "manifest.json", folder / "catalog.json")
+    made.write_quicksight(folder / "quicksight")
+    made.write_superset(folder / "superset", data)
     glue: Any = boto3.client("glue")
     glue.create_database(DatabaseInput={"Name": "shop", "Description": some_forms()[0]})
     for table in made.glue_tables():
@@ -104,6 +106,8 @@ def _write(folder: Path, data: Path) -> dict[str, Any]:
             }
         ],
         "glue": [{"region": "us-east-1"}],
+        "quicksight": [{"definitions": str(folder / "quicksight")}],
+        "superset": [{"export": str(folder / "superset"), "url": "https://superset.example.com"}],
         "query_log": [
             {
                 "format": "redshift",
@@ -139,10 +143,12 @@ def test_no_secret_reaches_nodes_edges_and_report(world: World) -> None:
 def test_what_holds_secrets_still_gives_lineage(world: World) -> None:
     assert world.report.edges["feeds"] > len(some_forms())
     assert world.report.edges["feeds_column"] > len(some_forms())
-    assert {"spark", "dbt", "hive", "sql", "redshift"} <= {
+    assert {"spark", "dbt", "hive", "sql", "redshift", "quicksight", "superset"} <= {
         each["job_type"] for each in _rows(world, "edges") if each["label"] == "writes"
     }
-    assert set(world.report.read) >= {"execution plans", "Glue tables"}
+    assert {"execution plans", "Glue tables", "QuickSight visuals", "Superset charts"} <= set(
+        world.report.read
+    )
 
 
 def _rows(world: World, kind: str) -> list[dict[str, Any]]:
