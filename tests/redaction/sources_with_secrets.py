@@ -6,6 +6,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterable, Mapping
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,7 +15,7 @@ import yaml
 
 from tests.agent_lines import line, of_database
 from tests.dbt_column_project import Project
-from tests.redaction.secret_forms import some_forms
+from tests.redaction.secret_forms import SECRET, some_forms
 from tests.sources.hive.hive_lines import document
 from tests.sources.hive.hive_lines import line as hive_line
 from tests.sources.openlineage.made_events import dataset, event, job_type, of_spark
@@ -513,6 +514,39 @@ def write_superset(folder: Path, data: Path) -> None:
                 file = folder / f"{number}_{which}" / name
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(_with_other_uuids(yaml.safe_dump(found), f"{number}/{which}"))
+
+
+class SupersetServer(BaseHTTPRequestHandler):
+    """Superset's API, which repeats the secrets that it gets, and lists dashboards that have a form each."""
+
+    def do_POST(self) -> None:
+        given = self.rfile.read(int(self.headers["Content-Length"]))
+        is_known = json.loads(given)["username"] == "ann"
+        self._answer(
+            200 if is_known else 401, {"access_token": SECRET} if is_known else {"message": str(given)}
+        )
+
+    def do_GET(self) -> None:
+        if "/export/" in self.path:
+            self._answer(500, {"message": self.headers["Authorization"]})
+            return
+        texts = ("dashboard_title", "url", "changed_on_utc", "uuid")
+        listed = [
+            {"id": number, "published": True, "owners": [{"first_name": form, "last_name": form}]}
+            | dict.fromkeys(texts, form)
+            for number, form in enumerate(some_forms())
+        ]
+        self._answer(200, {"count": len(listed), "result": listed})
+
+    def _answer(self, status: int, body: Document) -> None:
+        content = json.dumps(body).encode()
+        self.send_response(status, SECRET)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing."""
 
 
 def _with_sql(value: Any, form: str) -> Any:

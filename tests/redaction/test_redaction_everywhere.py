@@ -5,8 +5,10 @@ import json
 import logging
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,10 @@ from lineage_merge import capture
 from lineage_merge.exporters.registry import EXPORTERS
 from lineage_merge.load.merge_run import report_text
 from lineage_merge.merge.report import Report
+from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.read_sources import merge
 from tests.command_line import in_process
 from tests.redaction import sources_with_secrets as made
 from tests.redaction.secret_forms import SECRET, leaks, some_forms
@@ -186,6 +190,46 @@ def test_no_secret_reaches_what_a_check_prints(world: World) -> None:
 
     assert done.out
     assert [line for line in (done.out + done.err).splitlines() if leaks(line)] == []
+
+
+@pytest.fixture
+def superset() -> Iterator[str]:
+    """The address of a server that repeats the secrets that it gets."""
+    with HTTPServer(("127.0.0.1", 0), made.SupersetServer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("login", "printed"),
+    [
+        ({"username": "ann", "password_env": "SUPERSET_SECRET"}, "dashboards are listed"),
+        ({"username": "bob", "password_env": "SUPERSET_SECRET"}, "rejects the login"),
+        ({"token_env": "SUPERSET_SECRET"}, "dashboards are listed"),
+        ({"username": "ann", "password_env": SECRET}, "superset.password_env"),
+        ({"token_env": SECRET}, "superset.token_env"),
+    ],
+)
+def test_no_secret_of_a_server_of_superset_is_printed(
+    superset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, login: dict[str, str], printed: str
+) -> None:
+    monkeypatch.setenv("SUPERSET_SECRET", SECRET)
+    settings = {"dag_name": "daily", "environment": "dev", "superset": [{"url": superset, **login}]}
+    file = tmp_path / "lineage_merge.yml"
+    file.write_text(yaml.safe_dump(settings))
+
+    done = in_process("doctor", "--config", file)
+    try:
+        report = merge(CONFIGURATION.parse(settings)).report
+    except LineageMergeError as error:
+        said = str(error)
+    else:
+        said = report_text(report)
+        assert len(report.problems) == len(some_forms())
+
+    assert printed in done.out + done.err
+    assert [line for line in (done.out + done.err + said).splitlines() if leaks(line)] == []
 
 
 @pytest.mark.jvm
