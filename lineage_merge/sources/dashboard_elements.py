@@ -13,6 +13,7 @@ from lineage_merge.model.elements import (
     Scalar,
     field_path,
 )
+from lineage_merge.naming import redact
 
 
 def describe_dashboard(
@@ -55,7 +56,8 @@ def describe_field(
     visual, name = names
     properties: dict[str, Scalar] = {
         "name": name,
-        "qualified_name": f"{visual}.{name}",
+        # One by one: behind a title an address is not known as such.
+        "qualified_name": f"{redact(visual)}.{redact(name)}",
         "field_id": ids[1],
         "position": position,
     }
