@@ -85,7 +85,7 @@ def _resolve(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> Vertex:
     owner, mark, column = text.rpartition("#")
-    for candidates_of in (_candidates, _find_in_any_case, _find_by_exposure):
+    for candidates_of in (_candidates, _find_in_any_case, _find_by_asset_title, _find_by_exposure):
         # A name may contain "#", so the complete text is tried first.
         candidates = candidates_of(graph, text, labels, environment, dag)
         if candidates:
@@ -140,6 +140,15 @@ def _find_in_any_case(
     if matching := _find_by_name(by_name, wanted):
         return matching
     return _find_by_name(_find_by_half(graph, short, labels, environment, dag), wanted)
+
+
+def _find_by_asset_title(
+    graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> list[Vertex]:
+    """Return the dashboards and data sets of a title such as ``dashboard/Sales``."""
+    _, slash, name = text.partition("/")
+    found = graph.find_named(name, labels, environment, dag) if slash and name else []
+    return [vertex for vertex in found if vertex.title == text]
 
 
 def _find_by_exposure(

@@ -75,6 +75,7 @@ def test_upstream_of_a_field_are_its_columns_and_the_filters_of_its_visual(graph
         ("Sales#Sales by region", "r1"),
         ("sales_board#sales by REGION.Region", "r1|f.region"),
         ("dashboard/sales_board#r1.m.net", "r1|m.net"),
+        ("dashboard/Sales#Sales by region.net", "r1|m.net"),
     ],
 )
 def test_visuals_are_found_by_id_and_by_title(graph: InMemory, name: str, column: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.metadata.schema_classes import MetadataChangeProposalClass, StatusClass, UpstreamLineageClass
@@ -72,11 +72,8 @@ def proposals(export: Export) -> Iterator[Proposal]:
         columns = with_structures(graph, {feed.from_id for feed in dashboard.flow.column_feeds})
         yield from export_dashboard(names, dashboard, columns)
     known_dags: set[str] = set()
-    exposures = graph.ids([EXPOSURE], environment)
-    for found in jobs(graph, environment, dag, only=changes.jobs if changes else None):
-        # A dashboard is no dataset that a job writes.
-        job = replace(found, flows=tuple(flow for flow in found.flows if flow.target not in exposures))
-        if job.vertex is None or (found.flows and not job.flows):
+    for job in jobs(graph, environment, dag, only=changes.jobs if changes else None):
+        if job.vertex is None:
             continue  # of an exposure, which no job runs
         yield from _job_with_dag(graph, names, job, job.vertex, known_dags)
         if before is not None:

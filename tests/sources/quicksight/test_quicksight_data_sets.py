@@ -414,7 +414,12 @@ def test_types_and_descriptions_are_those_of_the_output(tmp_path: Path) -> None:
     output = [{"Name": "id", "Type": "INTEGER", "Description": "number of the order"}]
     records = read_one(tmp_path, plain_data_set("sales", "id", OutputColumns=output))
     assert [dict(row.properties) for row in records_of(Column, records)] == [
-        {"data_type": "integer", "description": "number of the order", "position": "0"}
+        {
+            "data_type": "integer",
+            "description": "number of the order",
+            "position": "0",
+            "dataset_title": "dataset/sales",
+        }
     ]
 
 
