@@ -53,7 +53,8 @@ class Asset(NamedTuple):
     @property
     def title(self) -> str:
         """``dashboard/Sales``: its name in place of its id."""
-        return f"{self.reference.name.partition('/')[0]}/{self.name}"
+        # A secret is only recognized where it begins a text.
+        return f"{self.reference.name.partition('/')[0]}/{redact(self.name)}"
 
 
 def key_of(reference: Reference) -> str:

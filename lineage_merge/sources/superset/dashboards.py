@@ -103,7 +103,7 @@ class _Dashboard:
         self._job = job_of(JOB_TYPE, self._reference)
         self._filters = list(read_filters(as_mapping(document.body.get("metadata"))))
         self._facts = facts
-        path = f"/superset/dashboard/{as_text(document.body.get('slug')) or uuid}/"
+        path = f"/superset/dashboard/{redact(as_text(document.body.get('slug'))) or uuid}/"
         self._url = f"{settings.url}{facts.url or path}" if settings.url else ""
         # What feeds the dashboard, by the key of its values.
         self._sources: dict[str, Reference] = {}
