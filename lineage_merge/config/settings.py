@@ -15,7 +15,7 @@ from lineage_merge.config.propagation import Propagation
 from lineage_merge.config.section import parse_namespace
 from lineage_merge.infra.graph_files import EMBEDDED
 from lineage_merge.infra.json_schema import PATH, path_text
-from lineage_merge.infra.setting import Form, RegionName, Texts, declare, parse, schema_of
+from lineage_merge.infra.setting import DAY, Form, RegionName, Texts, declare, parse, schema_of
 from lineage_merge.infra.telemetry import Metrics
 from lineage_merge.model.elements import DatasetName
 from lineage_merge.model.errors import ConfigError, ErrorCollector
@@ -112,13 +112,6 @@ class Expect:
     )
 
 
-def _parse_day(text: str, key: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise ConfigError(key, f"is not a day of the calendar: {text}") from None
-
-
 @dataclass(frozen=True, slots=True)
 class DismissedNearMiss:
     """A near miss that is two datasets, as `by` decided. `score` 0 and `evidence` "": any."""
@@ -136,7 +129,7 @@ class DismissedNearMiss:
         "last day on which it is dismissed",
         None,
         "2027-01-31",
-        form=Form("^\\d{4}-\\d{2}-\\d{2}$", "a day such as 2027-01-31", written=str, parse=_parse_day),
+        form=DAY,
     )
     score: int = declare(
         "score when it was dismissed; it is reported again with a higher one, or with an equal one and other "

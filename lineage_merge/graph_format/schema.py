@@ -158,6 +158,7 @@ EDGE_PROPERTIES: tuple[Property, ...] = (
     Property("write_mode", "append, overwrite; merge, update or delete of a row-level operation"),
     Property("via", "collapsed temporary datasets and ephemeral models, joined with ' | '"),
     Property("column_lineage", "unavailable: the columns are unknown, for example behind an RDD"),
+    Property("declared", "who declares the edge, until when, and why: no tool reports it"),
     Property("undeclared", "true: the dbt SQL references the source without ref() or source()"),
     Property("reads", "metadata: no rows of the source, only its metadata, such as Iceberg's snapshots"),
     Property("transformation", "how a column is transformed, or what it controls (subtypes of OpenLineage)"),
@@ -274,7 +275,7 @@ EDGE_LABELS: tuple[Label, ...] = (
         "data flows from one dataset to another",
         (
             *_OF_JOB,
-            *"operations sequence write_mode via column_lineage undeclared reads".split(),
+            *"operations sequence write_mode via column_lineage declared undeclared reads".split(),
             FIRST_SEEN,
         ),
         _OF_JOB,

@@ -7,6 +7,7 @@ does not.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from datetime import date
 from functools import cache
 from inspect import get_annotations
 from types import NoneType, UnionType
@@ -24,7 +25,7 @@ from typing import (
 )
 
 from lineage_merge.infra.json_schema import DEFAULT, FORM, HINTS, PATH, path_text
-from lineage_merge.model.errors import ErrorCollector
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 
 T = TypeVar("T")
 Schema = Mapping[str, Any]
@@ -103,6 +104,14 @@ def declare(
     return field(default=default, repr=not setting.form.is_secret, metadata=metadata)
 
 
+def _parse_day(text: str, key: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ConfigError(key, f"is not a day of the calendar: {text}") from None
+
+
+DAY = Form(r"^\d{4}-\d{2}-\d{2}$", "a day such as 2027-01-31", written=str, parse=_parse_day)
 # A list that is not empty; one text may be written without a list.
 ONE_OR_MORE = Form(schema={"minItems": 1})
 Texts = Annotated[tuple[str, ...], ONE_OR_MORE]

@@ -16,8 +16,9 @@ from lineage_merge.merge.declared_dashboards import (
     DASHBOARD_URL_RULE,
     drop_declared_feeds,
 )
+from lineage_merge.merge.declared_edges import drop_reported
 from lineage_merge.merge.property_rows import EdgeKey, Facts, Key
-from lineage_merge.model.elements import JobKey, SuccessfulRuns, UnreadColumns
+from lineage_merge.model.elements import JobKey, Problem, SuccessfulRuns, UnreadColumns
 from lineage_merge.model.records import ElementRecord, Record
 
 _NO_COLLAPSE = Merge()
@@ -27,11 +28,13 @@ _NO_COLLAPSE = Merge()
 class Merged:
     """The graph as rows of `lineage_merge.graph_format.schema`, and the aliases of its datasets.
 
-    `elements` are all rows, nodes and edges: a caller that needs both reads them once.
+    `elements` are all rows, nodes and edges: a caller that needs both reads them once. `problems`: of the
+    merge itself.
     """
 
     elements: Rows[Row]
     aliases: Aliases
+    problems: tuple[Problem, ...] = ()
 
     @property
     def nodes(self) -> Rows[Row]:
@@ -50,16 +53,22 @@ def merge(
     dag_name: str,
     settings: Merge = _NO_COLLAPSE,
     metadata: Sequence[MetadataRule] | None = None,
+    *,
+    has_declared: bool = False,
 ) -> Merged:
     """Merge the records of all sources. They are read several times: cache them.
 
     `settings` select the temporary datasets to collapse. `metadata`: tags and owners of the configuration.
+    `has_declared`: there may be declared edges.
     """
     engine = records.engine
     aliases = find_aliases(records)
     resolved = records.map_partitions(partial(_resolve, engine.share(aliases.canonical_ids())))
     if dashboards := aliases.list_canonical_ids(DASHBOARD_URL_RULE, DASHBOARD_NAME_RULE):
         resolved = drop_declared_feeds(resolved, dashboards)
+    problems: tuple[Problem, ...] = ()
+    if has_declared:
+        resolved, problems = drop_reported(resolved)
     collapsed = collapse(resolved, settings)
     if collapsed:
         resolved = collapsed.records
@@ -75,7 +84,7 @@ def merge(
     )
     if metadata is not None:
         elements = metadata_rules.apply(elements.cache(), metadata)
-    return Merged(elements.cache(), aliases)
+    return Merged(elements.cache(), aliases, problems)
 
 
 @dataclass(frozen=True, slots=True)

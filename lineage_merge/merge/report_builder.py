@@ -101,10 +101,10 @@ def report(records: Rows[Record], merged: Merged) -> Report:
 def facts(records: Rows[Record], merged: Merged) -> Rows[ReportFact]:
     """Return the input of the report, combined by key: problems, counts, and uses of datasets."""
     engine = records.engine
-    of_aliases = engine.rows(_report_aliases(merged.aliases), 1)
+    of_merge = engine.rows([*_report_aliases(merged.aliases), *map(_problem, merged.problems)], 1)
     return (
         records.flat_map(partial(_report_record, engine.share(merged.aliases.canonical_ids())))
-        .union(merged.elements.flat_map(_report_element), of_aliases)
+        .union(merged.elements.flat_map(_report_element), of_merge)
         .reduce_by_key(_add)
     )
 

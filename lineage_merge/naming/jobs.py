@@ -6,6 +6,8 @@ from typing import NamedTuple
 # Types of jobs.
 DBT = "dbt"
 SPARK = "spark"
+# Of edges that a person declares.
+DECLARED = "declared"
 SESSION_CATALOG = "spark_catalog"
 # The rule by which a table of a catalog is the path that it is stored at.
 CATALOG_RULE = "catalog-table"

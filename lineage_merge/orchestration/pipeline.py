@@ -29,7 +29,7 @@ from lineage_merge.infra.telemetry import bind_step, running, step
 from lineage_merge.load.graph_access import Graph, check, update
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.result import LoadResult
-from lineage_merge.merge import dataset_resolver, join
+from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.alias_resolution import IdentityRow, identities
 from lineage_merge.merge.expectations import fail_if_unmet
 from lineage_merge.merge.join import job_runs, jobs_with_unread_columns
@@ -47,6 +47,7 @@ from lineage_merge.model.errors import (
 from lineage_merge.model.records import Record
 from lineage_merge.orchestration.read_sources import (
     input_bytes,
+    join_records,
     list_configured_sources,
     read_all,
     read_in_one_task,
@@ -111,9 +112,7 @@ def build(spark: "SparkSession | None", config: Config, on_progress: ProgressCal
                 _stop_at_rejected(records)
             with step("join"):
                 on_progress("joining")
-                merged = join.merge(
-                    records, config.environment, config.dag_name, config.merge, config.metadata
-                )
+                merged = join_records(records, config)
                 report = complete_report(records, merged, config)
                 if config.strict and report.empty_sources:
                     keys = ", ".join(report.empty_sources)

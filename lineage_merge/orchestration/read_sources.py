@@ -19,6 +19,7 @@ from lineage_merge.merge.report import Report
 from lineage_merge.merge.report_builder import assign_source, complete_report
 from lineage_merge.model.errors import InputTooLarge
 from lineage_merge.model.records import Record
+from lineage_merge.naming.jobs import DECLARED
 from lineage_merge.sources import registry
 from lineage_merge.sources.resolver import Resolver
 from lineage_merge.sources.source import Source
@@ -125,6 +126,19 @@ def _prepare_for_executors(config: Config) -> Config:
     return replace(config, sources=sources)
 
 
+def join_records(records: Rows[Record], config: Config) -> join.Merged:
+    """Merge the records of all sources, by the configuration."""
+    has_declared = any(DECLARED in source.job_types for source in list_configured_sources(config))
+    return join.merge(
+        records,
+        config.environment,
+        config.dag_name,
+        config.merge,
+        config.metadata,
+        has_declared=has_declared,
+    )
+
+
 class LocalMerge(NamedTuple):
     """The report, and the nodes and edges."""
 
@@ -143,6 +157,6 @@ def merge(config: Config, on_progress: ProgressCallback = no_progress) -> LocalM
             LocalEngine(), config, resolver, list_configured_sources(config), on_progress
         ).cache()
         on_progress("joining")
-        merged = join.merge(records, config.environment, config.dag_name, config.merge, config.metadata)
+        merged = join_records(records, config)
         report = complete_report(records, merged, config)
     return LocalMerge(report, merged.elements)

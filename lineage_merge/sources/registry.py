@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.sources.dbt.source import DBT
+from lineage_merge.sources.declared.source import DECLARED_LINEAGE
 from lineage_merge.sources.glue.source import GLUE
 from lineage_merge.sources.hive.source import HIVE
 from lineage_merge.sources.openlineage.source import OPENLINEAGE
@@ -37,6 +38,7 @@ SOURCES: tuple[Source[Any], ...] = (
     SQL,
     QUICKSIGHT,
     SUPERSET,
+    DECLARED_LINEAGE,
     GLUE,
 )
 

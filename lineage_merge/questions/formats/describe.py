@@ -4,6 +4,7 @@ import re
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, title_in
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.naming.jobs import DECLARED
 
 
 def title(graph: Subgraph, vertex: Vertex) -> str:
@@ -26,7 +27,7 @@ def owners_of_columns(graph: Subgraph) -> dict[str, str]:
 def caption(edge: Edge) -> str:
     """Return the caption of an edge: job, transformation and expression."""
     said = [edge.job] if edge.label in ("feeds", "writes") else []
-    said += [transformation(edge), str(edge.properties.get("expression", ""))]
+    said += [transformation(edge), str(edge.properties.get("expression", "")), declaration(edge)]
     if "via" in edge.properties:
         said.append(f"via {edge.properties['via']}")
     if edge.properties.get("column_lineage") == "unavailable":
@@ -36,6 +37,13 @@ def caption(edge: Edge) -> str:
     if edge.properties.get("reads") == "metadata":
         said.append("metadata only")
     return "  ".join(phrase for phrase in said if phrase)
+
+
+def declaration(edge: Edge) -> str:
+    """Return who declares an edge and why, "" if a tool reports it."""
+    if edge.properties.get("job_type") != DECLARED:
+        return ""
+    return f"declared {edge.properties.get('declared', '')}".rstrip()
 
 
 def transformation(edge: Edge) -> str:

@@ -14,7 +14,7 @@ from rich.text import Text
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex, column_order
 from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.questions.formats.describe import one_line, title, transformation, truncate
+from lineage_merge.questions.formats.describe import declaration, one_line, title, transformation, truncate
 from lineage_merge.questions.graph import Direction
 
 
@@ -174,7 +174,7 @@ def _write_name(plan: _Plan, identifier: str) -> Text:
 
 
 def _write_job(edge: Edge) -> str:
-    parts = [edge.job, transformation(edge), edge.properties.get("expression", "")]
+    parts = [edge.job, transformation(edge), edge.properties.get("expression", ""), declaration(edge)]
     return "  ".join(truncate(one_line(part)) for part in parts if part)
 
 

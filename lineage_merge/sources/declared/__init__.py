@@ -1,0 +1,1 @@
+"""Declared lineage: edges that no tool reports, written by a person with the reason."""

@@ -1,0 +1,5 @@
+"""Files of declarations."""
+
+from lineage_merge.sources.document_files import DocumentFiles
+
+DECLARATION_FILES = DocumentFiles((".yaml", ".yml"), (".zip",), "YAML files")
