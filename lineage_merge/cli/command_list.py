@@ -79,6 +79,7 @@ COMMANDS: Mapping[str, Mapping[str, Listed]] = {
         ),
         "report": Listed("cli.dag:report"),
         "near-misses": Listed("cli.near_misses:near_misses"),
+        "declare": Listed("cli.declare:declare"),
         "mcp": Listed("cli.servers:mcp", "Answer questions of assistants (Model Context Protocol)."),
         "serve": Listed("cli.servers:serve"),
     },

@@ -1,6 +1,5 @@
 """The command `near-misses`: lists them, and accepts or dismisses one in the configuration file."""
 
-import getpass
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from difflib import unified_diff
@@ -14,6 +13,7 @@ import click
 from lineage_merge.cli.command import add_options, command
 from lineage_merge.cli.dag import GRAPH_OPTIONS, config_and_file, print_answer
 from lineage_merge.cli.error_handling import handle_errors, progress
+from lineage_merge.cli.options import user_name
 from lineage_merge.cli.query_options import demo_option
 from lineage_merge.model.errors import Ambiguous, ConfigError, NotFound, did_you_mean
 
@@ -76,7 +76,7 @@ def near_misses(
         raise click.UsageError("--by, --reason and --until are only for dismiss")
     if until and until.date() < datetime.now(UTC).date():  # as for dismissals
         raise click.UsageError("--until is in the past")
-    who = (by or _user()) if action == "dismiss" else ""
+    who = (by or user_name()) if action == "dismiss" else ""
     with handle_errors():
         from lineage_merge.merge.near_misses import decisions, dismissals
         from lineage_merge.merge.near_misses.fixes import as_yaml
@@ -105,13 +105,6 @@ def near_misses(
                 error.key, f"{error.problem}. Fix: add the printed YAML there", error.origin
             ) from None
         _write(str(file), before, after, is_applied=is_applied)
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):  # an id without a name, as in containers
-        raise click.UsageError("the user of this machine has no name: set --by") from None
 
 
 def _location(file: Path | None) -> Path | str | None:

@@ -3,6 +3,7 @@
 Most keys are set in the file, so their flags are only in `--help-all`, by section of the configuration.
 """
 
+import getpass
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -117,3 +118,11 @@ with_config_file = _config_file("configuration file (YAML); flags take precedenc
 as_json_or_text = click.option("--json", "as_json", is_flag=True, help="print the result as JSON")
 without_progress = click.option("--quiet", "-q", is_flag=True, help="do not show progress")
 dry_run_only = click.option("--dry-run", is_flag=True, help="print the changes without writing them")
+
+
+def user_name() -> str:
+    """Return the name of the user of this machine. Raises `click.UsageError` without one."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):  # an id without a name, as in containers
+        raise click.UsageError("the user of this machine has no name: set --by") from None
