@@ -78,6 +78,8 @@ class _Reader:
             lineage.deciding.append((_DECIDING[use.role], value))
             if use.key.startswith("granularity"):
                 lineage.times.append(value)
+        if self._params.get("deck_slices"):
+            self._note("draws other charts, which are not read as its own: deck_slices")
         lineage.unknown_keys = tuple(find_unknown(self._params, self._is_known))
         return lineage
 
