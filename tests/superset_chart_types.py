@@ -1,12 +1,12 @@
 """All types of charts that Superset 6.1 offers, with the controls of each that take columns. Pure.
 
-Each control of a chart has a column of its own of one table, so what a chart reads says which control it is from.
+Each control of a chart has a column of its own, so an edge says from which control it comes.
 """
 
 import json
 from typing import Any
 
-# As `MainPreset` of Superset registers them, with the controls of their panels; `groupby:one` takes one column.
+# As `MainPreset` of Superset registers them, with the controls of their panels. `groupby:one`: as text.
 CHART_TYPES = {
     "ag-grid-table": "query_mode groupby metrics percent_metrics timeseries_limit_metric",
     "big_number": "x_axis metric",

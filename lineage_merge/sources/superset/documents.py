@@ -10,6 +10,7 @@ from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.document_files import Text
 from lineage_merge.sources.json_values import as_mapping, as_text
+from lineage_merge.sources.superset.server_facts import ServerFacts
 
 DocumentKind = Literal["dashboard", "chart", "data_set", "database"]
 Document = Mapping[str, Any]
@@ -34,12 +35,19 @@ class Located(NamedTuple):
 
 @dataclass(slots=True)
 class Export:
-    """The documents of an export by kind and UUID, and what is wrong with others."""
+    """The documents of an export by kind and UUID, what is wrong with others, and what its server knows."""
 
     documents: dict[DocumentKind, dict[str, Located]] = field(
         default_factory=lambda: {kind: {} for kind in _KEYS}
     )
     problems: list[Problem] = field(default_factory=list)
+    server: ServerFacts = field(default_factory=ServerFacts)
+
+    def include(self, other: "Export") -> None:
+        """Add the documents of another export that this one does not have."""
+        for kind, documents in other.documents.items():
+            self.documents[kind] = {**documents, **self.documents[kind]}
+        self.problems += other.problems
 
     def find(self, kind: DocumentKind, uuid: Any) -> Located | None:
         """Return a document, None if the export does not have it."""

@@ -16,13 +16,13 @@ _CHARTS = {title: _UUID.format(at + 100) for at, title in enumerate(list_charts(
 
 
 def _documents() -> dict[str, dict[str, Any]]:
-    database = {
+    database: dict[str, Any] = {
         "database_name": "shop",
         "sqlalchemy_uri": "postgresql://host:5432/shop",
         "uuid": _UUID.format(1),
     }
     columns = [{"column_name": name, "type": "TEXT"} for name in list_columns()]
-    data_set = {
+    data_set: dict[str, Any] = {
         "table_name": "wide",
         "columns": columns,
         "metrics": [],
