@@ -58,7 +58,7 @@ def _add_more(client: Client, database: int) -> None:
     big = _add_data_set(client, database, "big", _BIG.format(sold, numbers["orders"]))
     chart = client.add_chart("of big", "pie", big, {"groupby": ["country", "land"], "metric": "count"})
     client.add_dashboard("Big", {"of big": chart})
-    mine = "customer in (select customer from customers where name = '{{ current_username() }}')"
+    mine = "customer in (select customer from customers where customers.name = '{{ current_username() }}')"
     _add_rule(client, "own", mine, [numbers["orders"]])
     _add_rule(client, "grouped", "segment = 'A'", [numbers["paid_by_segment"]])
 

@@ -8,7 +8,7 @@ from lineage_merge.model.elements import Reference
 from lineage_merge.sources.superset.template_values import Tokens, Unrenderable
 
 _TABLE = "superset_data_set_{}"
-_NAME = re.compile(r"(?:^|[./])superset_data_set_(\d+)$", re.IGNORECASE)
+_NAME = re.compile(r"(?:^|[./:])superset_data_set_(\d+)$", re.IGNORECASE)
 _CALL = re.compile(r"\bdataset\(\s*(?:dataset_id\s*=\s*)?(\d{1,18})")
 
 

@@ -114,7 +114,13 @@ def read_tables(text: str, source: DataSource, key: Callable[[Reference], str]) 
     except Unrenderable:
         return False
 
-    def key_of(reference: Reference) -> str:
-        return "" if reference.name.lower().endswith(VALUE) else key(reference)
+    found: set[str] = set()
 
-    return not read_query(statement, [], source, key_of, {}).problems
+    def key_of(reference: Reference) -> str:
+        if reference.name.lower().endswith(VALUE):
+            return ""
+        found.add(key(reference))
+        return key(reference)
+
+    read_query(statement, [], source, key_of, {})
+    return bool(found)
