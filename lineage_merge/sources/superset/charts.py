@@ -12,7 +12,7 @@ from lineage_merge.sources.custom_sql import Columns
 from lineage_merge.sources.json_values import as_mapping, as_text
 from lineage_merge.sources.superset.data_sets import DataSet
 from lineage_merge.sources.superset.documents import Document
-from lineage_merge.sources.superset.form_data import Use, find_unknown, read_uses
+from lineage_merge.sources.superset.form_data import Use, find_malformed, find_unknown, read_uses
 from lineage_merge.sources.superset.sql import Expression, read_expression
 from lineage_merge.sources.superset.template_values import Unrenderable
 
@@ -80,6 +80,8 @@ class _Reader:
                 lineage.times.append(value)
         if self._params.get("deck_slices"):
             self._note("draws other charts, which are not read as its own: deck_slices")
+        for key in find_malformed(self._params):
+            self._note(f"names columns in an unknown form: {key}")
         lineage.unknown_keys = tuple(find_unknown(self._params, self._is_known))
         return lineage
 

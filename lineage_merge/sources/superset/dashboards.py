@@ -69,10 +69,20 @@ def translate_export(
     known = {key: tuple(names) for key, names in tables.items()}
     for data_set in data_sets.values():
         yield from translate_data_set(data_set, resolve_id, known, export.server.rules)
+    yield from _report_unplaced(export)
     for uuid, document in export.documents["dashboard"].items():
         if _is_selected(settings, uuid, document):
             found = facts.get(uuid, DashboardFacts())
             yield from _Dashboard(uuid, document, export, data_sets, settings, found).translate()
+
+
+def _report_unplaced(export: Export) -> Iterator[Problem]:
+    """Yield the charts whose place in a dashboard is damaged: Superset exports none without a place."""
+    dashboards = [document.body for document in export.documents["dashboard"].values()]
+    placed = {chart.uuid for body in dashboards for chart in place_charts(as_mapping(body.get("position")))}
+    for uuid, document in export.documents["chart"].items():
+        if dashboards and uuid not in placed:
+            yield Problem("no-columns", document.location, "uuid", "is a chart that no dashboard places")
 
 
 def _read_data_set(

@@ -110,6 +110,16 @@ def find_unknown(params: Mapping[str, Any], is_known: Callable[[str], bool]) -> 
             yield key
 
 
+def find_malformed(params: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys that name columns and metrics in no known form."""
+    for key in params:
+        value, plain = params[key], key.removesuffix("_b")
+        if plain in _FILTERS | _SORTS | _METRICS | _COLUMNS and plain not in ("size", "subcategories"):
+            values = value if isinstance(value, list) else [value]
+            if any(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
+                yield key
+
+
 def _left_over(params: Mapping[str, Any]) -> frozenset[str]:
     if params.get("viz_type") not in _TABLES:
         return frozenset()
