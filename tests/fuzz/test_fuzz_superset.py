@@ -4,6 +4,7 @@ import io
 import json
 import random
 import zipfile
+from contextlib import suppress
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -154,14 +155,10 @@ def _template(rng: random.Random) -> str:
 @pytest.mark.parametrize("numbers", cases.blocks(6_000, 2000), ids=str)
 def test_templates(numbers: range) -> None:
     def check(text: str) -> None:
-        for call in (
-            lambda: render(text, {"p": [1]}, lambda _: "m", lambda _: "t"),
-            lambda: strip_templates(text),
-        ):
-            try:
-                assert len(call()) <= 1_000_000 + len(text)
-            except Unrenderable as error:
-                assert str(error)
+        with suppress(Unrenderable):
+            assert len(render(text, {"p": [1]}, lambda _: "m", lambda _: "t")) <= 1_000_000
+        with suppress(Unrenderable):
+            strip_templates(text)
 
     cases.run("superset templates", numbers, _template, check)
 

@@ -28,6 +28,7 @@ _GRAINS = {
 }
 _DECIDING = {"filter": InfluenceKind.FILTER, "sort": InfluenceKind.SORT}
 _MAX_NAME = 100
+_MAX_FINDING = 300
 
 
 @dataclass(slots=True)
@@ -92,7 +93,7 @@ class _Reader:
         return name in self._data_set.columns or name in self._data_set.metrics
 
     def _note(self, finding: str) -> None:
-        self._lineage.findings[redact(finding)] = None
+        self._lineage.findings[redact(finding[:_MAX_FINDING])] = None
 
     # Fields
 
