@@ -32,7 +32,7 @@ from lineage_merge.sources.superset.charts import ChartLineage, list_fields, rea
 from lineage_merge.sources.superset.data_sets import JOB_TYPE, DataSet, read_data_set, translate_data_set
 from lineage_merge.sources.superset.databases import read_database
 from lineage_merge.sources.superset.documents import Export, Located
-from lineage_merge.sources.superset.layout import PlacedChart, place_charts, read_filters
+from lineage_merge.sources.superset.layout import PlacedChart, find_damages, place_charts, read_filters
 from lineage_merge.sources.superset.settings import Superset
 
 
@@ -69,20 +69,10 @@ def translate_export(
     known = {key: tuple(names) for key, names in tables.items()}
     for data_set in data_sets.values():
         yield from translate_data_set(data_set, resolve_id, known, export.server.rules)
-    yield from _report_unplaced(export)
     for uuid, document in export.documents["dashboard"].items():
         if _is_selected(settings, uuid, document):
             found = facts.get(uuid, DashboardFacts())
             yield from _Dashboard(uuid, document, export, data_sets, settings, found).translate()
-
-
-def _report_unplaced(export: Export) -> Iterator[Problem]:
-    """Yield the charts whose place in a dashboard is damaged: Superset exports none without a place."""
-    dashboards = [document.body for document in export.documents["dashboard"].values()]
-    placed = {chart.uuid for body in dashboards for chart in place_charts(as_mapping(body.get("position")))}
-    for uuid, document in export.documents["chart"].items():
-        if dashboards and uuid not in placed:
-            yield Problem("no-columns", document.location, "uuid", "is a chart that no dashboard places")
 
 
 def _read_data_set(
@@ -138,6 +128,9 @@ class _Dashboard:
             owners=self._facts.owners,
         )
         yield Writes(self._job, self._reference)
+        for name in find_damages(as_mapping(body.get("position"))):
+            message = "is no part of a layout: a chart there is not read"
+            yield Problem("no-columns", self._document.location, redact(f"position.{name}"), message)
         for position, chart in enumerate(placed):
             yield from self._translate_chart(chart, position)
         for key in sorted(self._sources):

@@ -110,16 +110,17 @@ def test_a_number_in_place_of_a_column_is_named(key: str, value: Any, tmp_path: 
     assert set(_list_whole(found)) >= _ALL - {"total"}
 
 
-def test_a_chart_without_its_place_is_named(tmp_path: Path) -> None:
-    def change(document: Any) -> Any:
+@pytest.mark.parametrize("value", [5, None, {"type": "CHART", "children": [], "meta": {"chartId": 99}}])
+def test_a_chart_without_its_place_is_named(value: Any, tmp_path: Path) -> None:
+    def find_place(document: Any) -> str:
         [place] = [name for name, node in document["position"].items() if _is_total(node)]
-        return _put(f"position.{place}", 5)(document)
+        return f"position.{place}"
 
-    found = _read_changed(tmp_path, _DASHBOARD, change)
+    [file] = FOLDER.glob(_DASHBOARD)
+    path = find_place(yaml.safe_load(file.read_text()))
+    found = _read_changed(tmp_path, _DASHBOARD, _put(path, value))
 
-    assert [problem.message for problem in records_of(Problem, found)] == [
-        "is a chart that no dashboard places"
-    ]
+    assert _named(found) == {(file.name, path)}
     assert set(_list_whole(found)) == _ALL - {"total"}
 
 
