@@ -129,7 +129,7 @@ class _Dashboard:
         )
         yield Writes(self._job, self._reference)
         for name in find_damages(as_mapping(body.get("position"))):
-            message = "is no part of a layout: a chart there is not read"
+            message = "places no known chart: it may be deleted, or the layout is damaged"
             yield Problem("no-columns", self._document.location, redact(f"position.{name}"), message)
         for position, chart in enumerate(placed):
             yield from self._translate_chart(chart, position)
