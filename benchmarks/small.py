@@ -6,7 +6,7 @@ Each round runs fresh processes in turn. Of the sample:
 
 1. A Spark session is started as the commands start it, and one task parses the input's files as JSON.
 2. `lineage-merge build`, to Parquet files.
-3. `lineage-merge demo`: both samples into an embedded graph that is new, without Spark, and eight questions.
+3. `lineage-merge demo`: both samples into an embedded graph that is new, without Spark, and nine questions.
    The server's jars are cached before.
 
 Of copies of TPC-H's plans, 19 of which are as large as a capture of TPC-DS (49 MB, 135,000 documents): 1, 2,

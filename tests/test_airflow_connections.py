@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.airflow.connections import credentials, environment, gremlin
+from lineage_merge.airflow.connections import connect_sources, credentials, environment, gremlin
 from lineage_merge.model.errors import ConfigError
-from lineage_merge.sources.airflow_support import PASSWORD_VARIABLE
-from lineage_merge.sources.spline.airflow_support import connect
+from lineage_merge.orchestration.cluster_entrypoint import as_text
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.sources.spline.airflow_support import PASSWORD_VARIABLE, connect
+from lineage_merge.sources.superset import airflow_support as superset
 
 PASSWORD = "hunter2"
 SECRET = "lineage/arango#password"
@@ -154,3 +156,50 @@ def test_the_token_of_a_role_goes_with_its_keys() -> None:
         "AWS_SESSION_TOKEN": "token",
         "AWS_SECURITY_TOKEN": None,
     }
+
+
+def superset_connection(extra: dict[str, Any] | None = None, **parts: Any) -> Any:
+    whole = {"host": "https://superset.example.com", "login": "reader", "password": PASSWORD}
+    return connection("superset_prod", extra, **{**whole, **parts})
+
+
+def test_a_connection_to_superset_is_a_section_of_one_server() -> None:
+    found = superset.connect(superset_connection({"dashboards": ["Sales*"]}), here=True)
+    server = {
+        "url": "https://superset.example.com",
+        "username": "reader",
+        "password_env": superset.PASSWORD_VARIABLE,
+        "dashboards": ["Sales*"],
+    }
+    assert found == ({"superset": [server]}, {superset.PASSWORD_VARIABLE: PASSWORD})
+
+
+@pytest.mark.parametrize("part", ["host", "login"])
+def test_what_a_connection_to_superset_lacks_is_named(part: str) -> None:
+    with pytest.raises(ConfigError, match=f"connection superset_prod: has no {part}"):
+        superset.connect(superset_connection(**{part: None}), here=True)
+
+
+def test_superset_is_read_through_a_connection_only_if_the_group_names_it() -> None:
+    found = {
+        conn_id: connect_sources(
+            {"superset_default": conn_id},
+            {"spline": {"export": "x"}},
+            here=False,
+            has_upstream_jobs=lambda: True,
+            find=lambda _name, _: superset_connection({"password_secret": SECRET}),
+        ).settings
+        for conn_id in (None, "superset_prod")
+    }
+    server = {"url": "https://superset.example.com", "username": "reader", "password_secret": SECRET}
+    assert found == {None: {}, "superset_prod": {"superset": [server]}}
+
+
+def test_the_section_of_a_connection_is_a_configuration() -> None:
+    found = superset.connect(
+        superset_connection(password=None, extra={"password_secret": SECRET}), here=False
+    )
+    flags = {key: as_text(value) for key, value in found.settings.items()}
+    flags |= {"dag_name": "daily", "environment": "prod"}
+    (server,) = CONFIGURATION.parse(CONFIGURATION.collect(None, flags=flags).settings).sources["superset"]
+    assert (server.url, server.password_secret) == ("https://superset.example.com", SECRET)

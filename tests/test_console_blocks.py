@@ -55,7 +55,6 @@ GRAPHS: dict[str, Callable[[Path], Rows]] = {
     "freshness.md": shop,
     "tags.md": email_pipeline.rows,
     "quicksight.md": sales_board,
-    "questions/which_charts.md": sales_board,
 }
 
 

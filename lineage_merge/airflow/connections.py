@@ -146,6 +146,8 @@ def connection_need(
         return "none"
     if named:
         return "required"
+    if support.only_named:
+        return "none"
     section = settings.get(source.key)
     if section:
         located = isinstance(section, Mapping) and not section.keys().isdisjoint(support.location_keys)

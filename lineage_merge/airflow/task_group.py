@@ -52,6 +52,7 @@ def lineage_merge_task_group(
     engine_options: Mapping[str, Any] | None = None,
     arangodb_conn_id: str | None = None,
     gremlin_conn_id: str | None = None,
+    superset_conn_id: str | None = None,
     aws_conn_id: str | None = "aws_default",
     wait: bool = True,
     wait_deferrable: bool = False,
@@ -74,7 +75,8 @@ def lineage_merge_task_group(
 
     Arguments that are only needed at run time may be templates or XComs, also in lists and mappings; a
     template of a list or mapping is parsed as YAML. Other settings come from the file `config`, and
-    addresses from the connections `arangodb_default` and `gremlin_default`, at run time.
+    addresses from the connections `arangodb_default` and `gremlin_default`, at run time. `superset_conn_id`:
+    a connection to Superset, which replaces the section `superset`.
     `spline_applications`: names or globs; without them and without labels, those of all upstream
     `GlueJobOperator`s. `settings`: further configuration keys, such as ``{"merge.collapse_datasets": ["s3://*/tmp/*"]}``.
 
@@ -127,7 +129,11 @@ def lineage_merge_task_group(
             "settings": _copy_list(settings),
             "policies": policies,
             "page": page_url,
-            "connections": {"arangodb_default": arangodb_conn_id, "gremlin_default": gremlin_conn_id},
+            "connections": {
+                "arangodb_default": arangodb_conn_id,
+                "gremlin_default": gremlin_conn_id,
+                "superset_default": superset_conn_id,
+            },
             "aws": aws_conn_id,
         }
         common: dict[str, Any] = {"merge": merge, "retries": retries, "retry_delay": retry_delay}

@@ -14,7 +14,7 @@ class Listed(NamedTuple):
 COMMANDS: Mapping[str, Mapping[str, Listed]] = {
     "Build": {
         "init": Listed("cli.init:init", "Write a first configuration."),
-        "demo": Listed("cli.demo:demo", "Merge a sample company, and answer eight questions about it."),
+        "demo": Listed("cli.demo:demo", "Merge a sample company, and answer nine questions about it."),
         "run": Listed("cli.merging:run", "Read the sources, merge them, and update the graph."),
         "build": Listed("cli.merging:build"),
         "load": Listed("cli.merging:load"),

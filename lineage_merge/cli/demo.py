@@ -1,4 +1,4 @@
-"""The command `demo`: the samples in a graph of their own, and eight questions about the company."""
+"""The command `demo`: the samples in a graph of their own, and nine questions about the company."""
 
 import dataclasses
 import io
@@ -28,7 +28,7 @@ The graph is stored; questions read it with --demo, without it your own graph:
     "lineage-merge demo --tour",
     "lineage-merge demo --open",
     "lineage-merge demo --json",
-    short_help="Merge a sample company, and answer eight questions about it.",
+    short_help="Merge a sample company, and answer nine questions about it.",
 )
 @click.option("--tour", is_flag=True, help="show the whole answers, one question after the other")
 @click.option(
@@ -37,12 +37,12 @@ The graph is stored; questions read it with --demo, without it your own graph:
 @as_json_or_text
 @without_progress
 def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
-    """Merge a sample company into an embedded graph, and answer eight questions about it.
+    """Merge a sample company into an embedded graph, and answer nine questions about it.
 
     The company has two Glue jobs, an Iceberg table, a job without an agent, Redshift, a dbt project of three
-    teams, and a history of two weeks; its sources, and those of the smaller sample TICKIT, are in
-    sample_data/. The demo needs no server, no Java and no network. Its graph is one of its own, which
-    questions read with --demo.
+    teams, dashboards in QuickSight and Superset, and a history of two weeks; its sources, and those of the
+    smaller sample TICKIT, are in sample_data/. The demo needs no server, no Java and no network. Its graph is
+    one of its own, which questions read with --demo.
     """
     if tour and as_json:
         raise click.UsageError("--tour and --json exclude each other")
@@ -59,7 +59,7 @@ def demo(tour: bool, open_page: bool, as_json: bool, quiet: bool) -> None:
         questions = read_questions(company)
         outputs: Sequence[str] = ()
         if tour or as_json or not open_page:
-            on_progress("asking eight questions")
+            on_progress("asking nine questions")
             outputs = [output_of(question, program) for question in questions]
         page = graph_file.with_suffix(".html")
         if open_page:

@@ -53,9 +53,13 @@ class Vertex:
         """The display name: of a dataset and its columns that of its id, of others their full name.
 
         So a table that is stored as files has one name, its path, where only ids of its columns are known.
+        Assets of dashboard tools, whose names are ids, have a title.
         """
         if self.label == COLUMN:
-            return f"{title_of_id(dataset_of(self.id))}#{self.qualified_name}"
+            owner = self.properties.get("dataset_title") or title_of_id(dataset_of(self.id))
+            return f"{owner}#{self.qualified_name}"
+        if "title" in self.properties:
+            return str(self.properties["title"])
         is_by_id = self.label in _TITLED_BY_ID and self.id.count("|") >= _MARKS
         return title_of_id(self.id) if is_by_id else self.qualified_name
 

@@ -6,17 +6,20 @@ from functools import partial
 from typing import NamedTuple, Self
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.merge.dashboard_urls import (
+from lineage_merge.merge.declared_dashboards import (
+    DASHBOARD_NAME_RULE,
     DASHBOARD_URL_RULE,
+    find_name,
     find_url,
     name_exposure,
+    pair_by_name,
     pair_exposures,
 )
 from lineage_merge.model.elements import Alias, Dataset, Scalar
 from lineage_merge.model.records import Record, ResolvedRecord
 
-# Begins the key of exposures of one address; no id begins so.
-_URL = "\x1furl "
+# Begin the keys of exposures of one address, and of one name; no id begins so.
+_URL, _NAME = "\x1furl ", "\x1fname "
 
 
 class ResolvedAlias(NamedTuple):
@@ -43,10 +46,10 @@ class Aliases:
         """Return the canonical id of each resolved alias."""
         return {alias: alias_target.canonical_id for alias, alias_target in self.resolved.items()}
 
-    def list_canonical_ids(self, rule: str) -> list[str]:
-        """Return the canonical ids of the aliases that a rule found."""
+    def list_canonical_ids(self, *rules: str) -> list[str]:
+        """Return the canonical ids of the aliases that one of the rules found."""
         found = (
-            self.resolved[alias] for alias, of in self.rules.items() if of == rule and alias in self.resolved
+            self.resolved[alias] for alias, of in self.rules.items() if of in rules and alias in self.resolved
         )
         return sorted({alias.canonical_id for alias in found})
 
@@ -76,10 +79,13 @@ class _Candidates:
 def find_aliases(records: Rows[Record]) -> Aliases:
     """Find and resolve the aliases among the records. There are few of them: they fit into the driver."""
     collected = dict(records.flat_map(_key_by_alias).reduce_by_key(_merge).collect())
-    by_url = {key: collected.pop(key) for key in list(collected) if key.startswith(_URL)}
-    for exposures in by_url.values():
-        for declared, dashboard in pair_exposures(exposures.targets):
-            known = _Candidates(False, {dashboard: {}}, DASHBOARD_URL_RULE, {name_exposure(declared)})
+    exposures = {key: collected.pop(key) for key in list(collected) if key.startswith((_URL, _NAME))}
+    # Those of a URL first.
+    for key, found in sorted(exposures.items(), reverse=True):
+        is_url = key.startswith(_URL)
+        rule = DASHBOARD_URL_RULE if is_url else DASHBOARD_NAME_RULE
+        for declared, dashboard in pair_exposures(found.targets) if is_url else pair_by_name(found.targets):
+            known = _Candidates(False, {dashboard: {}}, rule, {name_exposure(declared, rule)})
             collected.setdefault(declared, known)
     return _resolve(collected)
 
@@ -126,8 +132,11 @@ def _key_by_alias(record: Record) -> Iterator[tuple[str, _Candidates]]:
     if isinstance(record, Alias):
         targets: dict[str, Mapping[str, Scalar]] = {record.of: dict(record.properties)}
         yield record.ref, _Candidates(record.assumed, targets, record.rule, {record.text})
-    elif isinstance(record, Dataset) and (url := find_url(record)):
-        yield f"{_URL}{url}", _Candidates(False, {record.ref: {}}, "", set())
+    elif isinstance(record, Dataset):
+        if url := find_url(record):
+            yield f"{_URL}{url}", _Candidates(False, {record.ref: {}}, "", set())
+        if name := find_name(record):
+            yield f"{_NAME}{name}", _Candidates(False, {record.ref: {"url": url}}, "", set())
 
 
 def _merge(one: _Candidates, other: _Candidates) -> _Candidates:

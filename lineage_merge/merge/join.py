@@ -11,7 +11,11 @@ from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge import metadata_rules, property_rows
 from lineage_merge.merge.alias_resolution import Aliases, find_aliases
 from lineage_merge.merge.collapse_intermediate import collapse
-from lineage_merge.merge.dashboard_urls import DASHBOARD_URL_RULE, drop_declared_feeds
+from lineage_merge.merge.declared_dashboards import (
+    DASHBOARD_NAME_RULE,
+    DASHBOARD_URL_RULE,
+    drop_declared_feeds,
+)
 from lineage_merge.merge.property_rows import EdgeKey, Facts, Key
 from lineage_merge.model.elements import JobKey, SuccessfulRuns, UnreadColumns
 from lineage_merge.model.records import ElementRecord, Record
@@ -54,7 +58,7 @@ def merge(
     engine = records.engine
     aliases = find_aliases(records)
     resolved = records.map_partitions(partial(_resolve, engine.share(aliases.canonical_ids())))
-    if dashboards := aliases.list_canonical_ids(DASHBOARD_URL_RULE):
+    if dashboards := aliases.list_canonical_ids(DASHBOARD_URL_RULE, DASHBOARD_NAME_RULE):
         resolved = drop_declared_feeds(resolved, dashboards)
     collapsed = collapse(resolved, settings)
     if collapsed:

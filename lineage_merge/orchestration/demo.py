@@ -124,7 +124,7 @@ def _moments(company: Path, work: Path, now: datetime) -> Iterator[_Moment]:
 
 def _copy_shifted(source: Path, target: Path, by: timedelta) -> None:
     """Copy the files of a folder with their times moved; replaces existing files."""
-    for file in source.rglob("*.json*"):
+    for file in filter(Path.is_file, source.rglob("*")):
         copy = target / file.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_text(shift_times(file.read_text(), by))

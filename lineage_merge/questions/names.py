@@ -3,22 +3,32 @@
 Input is an id, ``namespace|name``, a URI (``s3a://bucket/path/``), or a unique name: short, qualified
 (with or without the database), or the location of a table. Names that nothing is spelt like are searched in
 any case. An appended ``#column`` selects a column, compared case-insensitively, ``#column.field`` a field of
-a structure. Of a dashboard, titles of visuals and of their fields are names, too.
+a structure. Of a dashboard, titles of visuals and of their fields are names, too, and so is that of the dbt
+exposure that it is.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
-from lineage_merge.graph_format.elements import COLUMN, JOB, Vertex
+from lineage_merge.graph_format.elements import COLUMN, JOB, Vertex, values_of
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.model.elements import FIELD, DatasetName, column_id, column_of, dataset_id, structures_of
+from lineage_merge.model.elements import (
+    DBT_NAMESPACE,
+    FIELD,
+    DatasetName,
+    column_id,
+    column_of,
+    dataset_id,
+    structures_of,
+)
 from lineage_merge.model.errors import Ambiguous, NamingError, NotFound, did_you_mean, similar_names
 from lineage_merge.naming import name_uri
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.traversal.column_walk import with_derived
 
+_EXPOSURE = "exposure"
 _SUGGESTED = 10
 # Vertices that are compared with a misspelt name, and the shortest half of a name that is searched.
 _COMPARED = 200
@@ -75,7 +85,7 @@ def _resolve(
     graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
 ) -> Vertex:
     owner, mark, column = text.rpartition("#")
-    for candidates_of in (_candidates, _find_in_any_case):
+    for candidates_of in (_candidates, _find_in_any_case, _find_by_asset_title, _find_by_exposure):
         # A name may contain "#", so the complete text is tried first.
         candidates = candidates_of(graph, text, labels, environment, dag)
         if candidates:
@@ -130,6 +140,34 @@ def _find_in_any_case(
     if matching := _find_by_name(by_name, wanted):
         return matching
     return _find_by_name(_find_by_half(graph, short, labels, environment, dag), wanted)
+
+
+def _find_by_asset_title(
+    graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> list[Vertex]:
+    """Return the dashboards and data sets of a title such as ``dashboard/Sales``."""
+    _, slash, name = text.partition("/")
+    found = graph.find_named(name, labels, environment, dag) if slash and name else []
+    return [vertex for vertex in found if vertex.title == text]
+
+
+def _find_by_exposure(
+    graph: LineageGraph, text: str, labels: Sequence[str], environment: str | None, dag: str | None
+) -> list[Vertex]:
+    """Return the dashboards that are the dbt exposure of this name, which is one of their aliases."""
+    if _EXPOSURE not in labels:
+        return []
+    wanted = text.casefold()
+    exposures = graph.search("", (_EXPOSURE,), environment, dag)
+    return [exposure for exposure in exposures if wanted in _list_exposure_names(exposure)]
+
+
+def _list_exposure_names(dashboard: Vertex) -> Iterator[str]:
+    for alias in values_of(dashboard, "aliases"):
+        # Behind the name is the rule that joined both, in parentheses.
+        full = str(alias).rpartition(" (")[0].casefold()
+        if full.startswith(DBT_NAMESPACE):
+            yield from (full, full.rpartition("|")[2])
 
 
 def _find_by_name(vertices: Iterable[Vertex], wanted: str) -> list[Vertex]:
@@ -210,7 +248,7 @@ def _column(graph: LineageGraph, dataset: Vertex, column: str) -> Vertex:
             return _require_unique(f"{dataset.title}#{column}", fields)
     edges = graph.edges_below([dataset.id], ("has_column",))
     ids = sorted({edge.to_id for edge in edges})
-    if dataset.label == "exposure" and (visuals := _find_by_title(graph.vertices(ids), column)):
+    if dataset.label == _EXPOSURE and (visuals := _find_by_title(graph.vertices(ids), column)):
         return _require_unique(f"{dataset.title}#{column}", visuals)
     known = "; known columns:" if ids else "; no known columns"
     raise NotFound(f"column not found: {dataset.title}#{column}{known}", tuple(ids))

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-# Contains the password of a connection while a step runs on this machine.
-PASSWORD_VARIABLE = "LINEAGE_MERGE_CONNECTION_PASSWORD"  # noqa: S105 (a name)
+from lineage_merge.model.errors import ConfigError
 
 
 class ConnectionSettings(NamedTuple):
@@ -16,6 +15,22 @@ class ConnectionSettings(NamedTuple):
 
     settings: dict[str, Any]
     environment: dict[str, str]
+
+
+def give_password(connection: Any, name: str, variable: str, *, here: bool) -> ConnectionSettings:
+    """Return `password_env` or `password_secret` of a connection, and the variable with the password.
+
+    `here`: the step runs on this machine. Raises `ConfigError` if a cluster would need the password itself.
+    """
+    secret = (connection.extra_dejson or {}).get("password_secret")
+    if connection.password and here:
+        return ConnectionSettings({"password_env": variable}, {variable: connection.password})
+    if secret:
+        return ConnectionSettings({"password_secret": secret}, {})
+    if connection.password:
+        problem = "a cluster gets no passwords: store it in Secrets Manager, and set password_secret in extra"
+        raise ConfigError("", f"connection {name}: {problem}")
+    return ConnectionSettings({}, {})
 
 
 class GlueRuns(NamedTuple):
@@ -47,7 +62,8 @@ class AirflowSupport:
     `location_keys` are keys below that of the source that say where to read from: if one is set, no
     connection is needed. `selections` are keys that select jobs; if none is set, the first gets the Glue jobs
     upstream of the merge. `connect` turns a connection into settings; its keyword `here`: the step runs on
-    this machine, and may use the password of the connection. Raises `ConfigError`.
+    this machine, and may use the password of the connection. Raises `ConfigError`. `only_named`: a connection
+    is used only if the task group names it.
 
     The others take the source's settings, and return None if these name no server: `database` returns its
     OpenLineage namespace and name, `awaited` the runs to wait for, given Glue's runs and the begin of the DAG
@@ -64,3 +80,4 @@ class AirflowSupport:
     awaited: Callable[[Any, Sequence[GlueRuns], int], AwaitedRuns | None] = lambda *_: None
     missing: Callable[[Mapping[str, Any], str | None], str] = lambda *_: ""
     observed: Callable[[Any, int, Sequence[str]], list[ObservedJob] | None] = lambda *_: None
+    only_named: bool = False

@@ -1,7 +1,7 @@
 """Custom SQL of data sets of dashboard tools, by the SQL engine. Pure. Needs sqlglot."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lineage_merge.column_lineage.derive import Rows
@@ -44,10 +44,16 @@ def read_query(
         query = PushedQuery(statement, source.address, _dialect(source.dialect))
     except UnreadableQuery as error:
         return QueryTable(unknown, problems=[f"is a query whose tables are unknown: {error}"])
-    keys = {
-        address: key(source.reference(address.removeprefix(f"{source.address}:"))) for address in query.tables
-    }
-    read = query.values(names, {address: tables.get(keys[address], ()) for address in keys}, keys)
+    keys: dict[str, str] = {}
+    found: Iterable[str] = query.tables
+    while True:
+        for address in found:
+            keys[address] = key(source.reference(address.removeprefix(f"{source.address}:")))
+        read = query.values(names, {address: tables.get(keys[address], ()) for address in keys}, keys)
+        # Values may read tables that are in no scope of the parser.
+        found = read.columns.keys() - keys.keys()
+        if not found:
+            break
     values = [Value[str]() if value is None else value for value in read.values]
     return QueryTable(values, read.rows, read.problems)
 

@@ -13,11 +13,12 @@ from lineage_merge.model.elements import (
     Scalar,
     field_path,
 )
+from lineage_merge.naming import redact
+from lineage_merge.sources.data_set_elements import Asset
 
 
 def describe_dashboard(
-    reference: Reference,
-    name: str,
+    dashboard: Asset,
     url: str,
     *,
     description: str = "",
@@ -25,17 +26,20 @@ def describe_dashboard(
     owners: Sequence[str] = (),
 ) -> Dataset[Reference]:
     """Return a dashboard, or what the first part of its name says. `published_at`: 0 if unknown."""
-    kind = reference.name.partition("/")[0]
-    properties: dict[str, Scalar] = {"name": name, "exposure_type": kind}
+    kind = dashboard.reference.name.partition("/")[0]
+    properties: dict[str, Scalar] = {
+        "name": dashboard.name,
+        "title": dashboard.title,
+        "exposure_type": kind,
+    }
     known: dict[str, Scalar] = {"url": url, "description": description, "published_at": published_at}
     properties |= {key: value for key, value in known.items() if value}
-    return Dataset(
-        reference, Authority.BUILDER, "exposure", properties, {"owners": tuple(owners)} if owners else {}
-    )
+    sets = {"owners": tuple(owners)} if owners else {}
+    return Dataset(dashboard.reference, Authority.BUILDER, "exposure", properties, sets)
 
 
 def describe_visual(
-    dashboard: Reference, identifier: str, title: str, kind: str, sheet: str, position: int
+    dashboard: Asset, identifier: str, title: str, kind: str, sheet: str, position: int
 ) -> Column[Reference]:
     """Return a visual; without a title it is named after its kind."""
     properties: dict[str, Scalar] = {
@@ -43,25 +47,28 @@ def describe_visual(
         "visual_id": identifier,
         "visual_type": kind,
         "position": position,
+        "dataset_title": dashboard.title,
     }
     properties |= {key: value for key, value in {"sheet": sheet, "title": title}.items() if value}
-    return Column(dashboard, identifier, Authority.BUILDER, properties)
+    return Column(dashboard.reference, identifier, Authority.BUILDER, properties)
 
 
 def describe_field(
-    dashboard: Reference, ids: tuple[str, str], names: tuple[str, str], position: int, label: str = ""
+    dashboard: Asset, ids: tuple[str, str], names: tuple[str, str], position: int, label: str = ""
 ) -> Column[Reference]:
     """Return a field of a visual; `ids` and `names` are those of the visual and of the field."""
     visual, name = names
     properties: dict[str, Scalar] = {
         "name": name,
-        "qualified_name": f"{visual}.{name}",
+        # One by one: behind a title an address is not known as such.
+        "qualified_name": f"{redact(visual)}.{redact(name)}",
         "field_id": ids[1],
         "position": position,
+        "dataset_title": dashboard.title,
     }
     if label:
         properties["title"] = label
-    return Column(dashboard, field_path(*ids), Authority.BUILDER, properties)
+    return Column(dashboard.reference, field_path(*ids), Authority.BUILDER, properties)
 
 
 def translate_influences(

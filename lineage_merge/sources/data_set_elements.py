@@ -44,6 +44,19 @@ class DataSetLineage:
     problems: list[tuple[ProblemKind, str, str]] = field(default_factory=list)
 
 
+class Asset(NamedTuple):
+    """A dashboard or data set of a tool, and what the tool calls it."""
+
+    reference: Reference
+    name: str
+
+    @property
+    def title(self) -> str:
+        """``dashboard/Sales``: its name in place of its id."""
+        # A secret is only recognized where it begins a text.
+        return f"{self.reference.name.partition('/')[0]}/{redact(self.name)}"
+
+
 def key_of(reference: Reference) -> str:
     """Return the key of an asset of a tool, which values name it by."""
     return f"{reference.namespace}|{reference.name}"
@@ -55,21 +68,25 @@ def job_of(job_type: str, reference: Reference) -> JobKey:
 
 
 def translate_lineage(
-    reference: Reference,
+    asset: Asset,
     job: Job,
-    properties: Mapping[str, str],
+    description: str,
     lineage: DataSetLineage,
     described: Mapping[str, ColumnDescription],
     location: str,
 ) -> Iterator[Element]:
     """Yield the elements of a data set; `described`: columns by name."""
+    reference = asset.reference
+    properties = {"name": asset.name, "title": asset.title, "description": description}
     yield job
-    yield Dataset(reference, Authority.BUILDER, "view", dict(properties))
+    yield Dataset(
+        reference, Authority.BUILDER, "view", {key: text for key, text in properties.items() if text}
+    )
     yield Writes(job.key, reference)
     for position, (name, _) in enumerate(lineage.columns):
         known = described.get(name, ColumnDescription())
-        properties_of_column = column_properties(known.data_type, known.description, position)
-        yield Column(reference, name, Authority.BUILDER, properties_of_column)
+        of_column = column_properties(known.data_type, known.description, position)
+        yield Column(reference, name, Authority.BUILDER, {**of_column, "dataset_title": asset.title})
     for key in sorted(lineage.reads):
         yield Feeds(job.key, lineage.reads[key], reference)
     yield from lineage_elements(

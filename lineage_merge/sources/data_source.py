@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from lineage_merge.model.elements import Reference
+from lineage_merge.naming import redact
 from lineage_merge.naming.identifiers import join_name, split_name
 
 _DIALECTS: Mapping[str, str] = {"postgresql": "postgres"}
@@ -55,5 +56,5 @@ def name_dialect(protocol: str) -> str:
 
 
 def quote_table(parts: Iterable[str]) -> str:
-    """Return the name of a table as SQL has it, in quotes."""
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts if part)
+    """Return the name of a table as SQL has it, in quotes. Each part is redacted."""
+    return ".".join('"' + redact(part).replace('"', '""') + '"' for part in parts if part)

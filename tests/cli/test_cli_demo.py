@@ -1,15 +1,18 @@
-"""`lineage-merge demo`: the company's story, its history, and the eight questions."""
+"""`lineage-merge demo`: the company's story, its history, and the nine questions."""
 
 import json
+import runpy
 import shlex
 import socket
 import subprocess
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 
+import boto3
 import pytest
+from botocore.validate import ParamValidator
 
 from lineage_merge.cli.sample import company_folder, demo_config_file
 from lineage_merge.graph_format.schema import Row
@@ -53,12 +56,30 @@ def short(identifier: str) -> str:
     return "#".join((dataset.removeprefix(f"{_WAREHOUSE[:-6]}/shop."), ".".join(column))).rstrip("#")
 
 
+def titles_of_dashboards(rows: list[Row]) -> dict[str, str]:
+    """`superset Campaigns`, `superset Campaigns#Recipients.contact` by the ids of dashboards, data sets."""
+    tools = {
+        "arn:aws:quicksight:eu-central-1:111122223333": "quicksight",
+        "superset://superset.brightmug.example": "superset",
+    }
+    vertices = {row["id"]: row for row in rows if not row.get("from") and row["id"].count("|") > 1}
+    titles: dict[str, str] = {}
+    for identifier, row in vertices.items():
+        _, namespace, name, *column = identifier.split("|")
+        if tool := tools.get(namespace):
+            owner = f"{tool} {vertices[f'dev|{namespace}|{name}']['name']}"
+            titles[identifier] = f"{owner}#{row.get('qualified_name') or row['name']}" if column else owner
+    return titles
+
+
 def flows(rows: list[Row], label: str) -> set[tuple[str, ...]]:
+    titles = titles_of_dashboards(rows)
     found: set[tuple[str, ...]] = set()
     for row in rows:
         if row["label"] == label:
             kind = (row["transformation"],) if label == "feeds_column" else ()
-            found.add((short(row["from"]), short(row["to"]), *kind))
+            ends = (titles.get(end) or short(end) for end in (row["from"], row["to"]))
+            found.add((*ends, *kind))
     return found
 
 
@@ -87,7 +108,14 @@ def test_the_company_is_one_path_from_json_to_dashboards(company: LocalMerge) ->
         ("staging.stg_customers", "marts.campaign_recipients"),
         ("staging.stg_visits", "marts.campaign_recipients"),
         ("marts.fct_sales", "marts.weekly_demand"),
-        ("marts.revenue_by_country", "dbt://brightmug/revenue_dashboard"),
+        ("marts.revenue_by_country", "quicksight Revenue by country"),
+        ("marts.fct_sales", "quicksight Sales"),
+        ("quicksight Revenue by country", "quicksight Revenue"),
+        ("quicksight Sales", "quicksight Revenue"),
+        ("marts.campaign_recipients", "superset campaign_recipients"),
+        ("marts.weekly_demand", "superset demand_by_category"),
+        ("superset campaign_recipients", "superset Campaigns"),
+        ("superset demand_by_category", "superset Campaigns"),
         ("marts.campaign_recipients", "dbt://brightmug/newsletter"),
         ("marts.weekly_demand", "dbt://brightmug/purchasing_plan"),
     }
@@ -95,6 +123,7 @@ def test_the_company_is_one_path_from_json_to_dashboards(company: LocalMerge) ->
 
 def test_columns_of_the_two_key_paths(company: LocalMerge) -> None:
     of_columns = flows(company.elements.collect(), "feeds_column")
+    of_columns = {flow for flow in of_columns if not flow[1].startswith(("quicksight", "superset"))}
     key = ("#email", "#contact", "#mail", "#amount", "#price", "#revenue", "#qty", ".email", ".price", ".qty")
     ends = ("#email_hash", *key)
     assert {flow for flow in of_columns if flow[0].endswith(key) and flow[1].endswith(ends)} == {
@@ -120,6 +149,116 @@ def test_columns_of_the_two_key_paths(company: LocalMerge) -> None:
     }
 
 
+def of_dashboard(
+    data_set: str, dashboard: str, fields: Mapping[str, set[str]]
+) -> Iterator[tuple[str, str, str]]:
+    """The flows to visuals and their fields, which are written with their transformation, by column."""
+    for column, targets in fields.items():
+        for target in targets:
+            title, _, how = target.rpartition(" ")
+            yield f"{data_set}#{column}", f"{dashboard}#{title}", how
+
+
+def test_fields_of_charts_are_computed_from_the_columns_of_marts(company: LocalMerge) -> None:
+    of_columns = flows(company.elements.collect(), "feeds_column")
+    found = {flow for flow in of_columns if flow[1].startswith(("quicksight", "superset"))}
+    of_charts = {flow for flow in found if flow[0].startswith(("quicksight", "superset"))}
+    assert of_charts == {
+        *of_dashboard(
+            "quicksight Revenue by country",
+            "quicksight Revenue",
+            {
+                "country": {"Revenue by country.country IDENTITY"},
+                "category": {"Margins.category IDENTITY"},
+                "margin": {"Margins.margin AGGREGATION", "Margins.margin_rate AGGREGATION"},
+                "revenue": {
+                    "Total revenue.revenue AGGREGATION",
+                    "Revenue by country.revenue AGGREGATION",
+                    "Revenue by country SORT",
+                    "Margins.margin_rate AGGREGATION",
+                },
+            },
+        ),
+        *of_dashboard(
+            "quicksight Sales",
+            "quicksight Revenue",
+            {
+                "ordered_on": {"Sales by day.ordered_on TRANSFORMATION"},
+                "category": {"Sales by day FILTER"},
+                "qty": {"Sizes of orders.order_size CONDITIONAL"},
+                "amount": {
+                    "Sales by day.amount AGGREGATION",
+                    "Sizes of orders.amount AGGREGATION",
+                    "Sizes of orders.order_size CONDITIONAL",
+                },
+            },
+        ),
+        *of_dashboard(
+            "superset campaign_recipients",
+            "superset Campaigns",
+            {
+                "campaign": {
+                    "Recipients FILTER",
+                    "Recipients.campaign IDENTITY",
+                    "Recipients by campaign FILTER",
+                    "Recipients by campaign.campaign IDENTITY",
+                    "Spent by campaign FILTER",
+                    "Spent by campaign.campaign IDENTITY",
+                },
+                "contact": {"Recipients.contact IDENTITY"},
+                "last_visit": {"Recipients.last_visit IDENTITY"},
+                "customer_id": {"Recipients by campaign.recipients AGGREGATION"},
+                "buyer": {"Recipients by campaign.buyer IDENTITY", "Spent by campaign FILTER"},
+                "spent": {"Spent by campaign.SUM(spent) AGGREGATION"},
+            },
+        ),
+        *of_dashboard(
+            "superset demand_by_category",
+            "superset Campaigns",
+            {
+                "week": {"Units by week.week IDENTITY"},
+                "category": {"Units by week.category IDENTITY"},
+                "units": {"Units by week.SUM(units) AGGREGATION"},
+            },
+        ),
+    }
+    assert {flow for flow in found - of_charts if flow[2] != "IDENTITY"} == {
+        ("marts.fct_sales#category", "quicksight Sales#category", "TRANSFORMATION"),
+        ("marts.weekly_demand#units", "superset demand_by_category#units", "AGGREGATION"),
+        ("marts.campaign_recipients#spent", "superset campaign_recipients#buyer", "CONDITIONAL"),
+    }
+
+
+def test_the_exposure_of_the_board_is_the_dashboard(company: LocalMerge) -> None:
+    vertices = [row for row in company.elements.collect() if row["label"] == "exposure"]
+    assert {(row["name"], *(row.get("aliases") or ())) for row in vertices} == {
+        ("Revenue", "dbt://brightmug|revenue_dashboard (dashboard-url)"),
+        ("Campaigns",),
+        ("newsletter",),
+        ("purchasing_plan",),
+    }
+
+
+def test_the_dashboards_are_those_of_the_recipe() -> None:
+    recipe = runpy.run_path(str(company_folder() / "recipe" / "dashboards.py"))
+    sources = company_folder() / "sources"
+    for name in ("quicksight", "superset"):
+        files = [file for file in (sources / name).rglob("*") if file.is_file()]
+        assert {file.relative_to(sources / name).as_posix(): file.read_text() for file in files} == recipe[
+            name
+        ]()
+
+
+def test_the_dashboard_of_quicksight_has_the_form_of_the_api() -> None:
+    recipe = runpy.run_path(str(company_folder() / "recipe" / "dashboards.py"))
+    shapes = boto3.client("quicksight", region_name="eu-central-1").meta.service_model
+    kinds = {"data_sources": "DataSource", "data_sets": "DataSet", "dashboards": "DashboardDefinition"}
+    for path, text in recipe["quicksight"]().items():
+        shape = shapes.operation_model(f"Describe{kinds[path.partition('/')[0]]}").output_shape
+        report = ParamValidator().validate(json.loads(text), shape)
+        assert not report.has_errors(), f"{path}: {report.generate_report()}"
+
+
 def test_the_report_has_one_near_miss_and_one_silent_agent(company: LocalMerge) -> None:
     assert [(near.written, near.read) for near in company.report.near_misses] == [
         ("dev|s3://brightmug-lake|web_visits", "dev|s3://brightmug-lake|web-visits")
@@ -138,6 +277,21 @@ def test_the_policy_finds_exactly_the_leak(ask: Ask) -> None:
 
 
 @pytest.mark.jvm
+def test_a_tag_reaches_the_chart_that_shows_the_address(ask: Ask) -> None:
+    lines = [line for line in ask("tags", "--tag", "pii", "--demo").out.splitlines() if "dashboard/" in line]
+    (charts,) = {line.partition("#")[2].partition("  ")[0] for line in lines}
+    assert charts == "Recipients.contact"
+
+
+@pytest.mark.jvm
+def test_a_dashboard_has_the_name_of_its_exposure(ask: Ask) -> None:
+    by_exposure, by_title = (
+        ask("upstream", name, "--demo", "--json").out for name in ("revenue_dashboard", "Revenue")
+    )
+    assert by_exposure == by_title != ""
+
+
+@pytest.mark.jvm
 def test_tests_and_freshness(ask: Ask) -> None:
     listed = json.loads(ask("tests", "--demo", "--dag", "brightmug_daily", "--json").out)["tests"]
     assert sorted((each["name"], each["status"]) for each in listed if each["status"] != "passed") == [
@@ -151,7 +305,7 @@ def test_tests_and_freshness(ask: Ask) -> None:
 def test_each_question_is_answered_by_its_command(home: Path, ask: Ask) -> None:
     questions = json.loads((home / "demo.json").read_text())["questions"]
 
-    assert len(questions) == 8
+    assert len(questions) == 9
     for question in questions:
         program, *words = shlex.split(question["command"])
         assert program == "lineage-merge"
@@ -207,7 +361,7 @@ def test_without_a_browser_the_page_is_named_and_json_stays_valid(
 ) -> None:
     monkeypatch.setattr(webbrowser, "open", lambda _url: False)
     outcome = in_process("demo", "--quiet", "--open", "--json", LINEAGE_MERGE_HOME=str(home))
-    assert len(json.loads(outcome.out)["questions"]) == 8
+    assert len(json.loads(outcome.out)["questions"]) == 9
     assert outcome.err == f"no browser found: open {(home / 'demo.html').as_uri()}\n"
 
 
@@ -219,7 +373,7 @@ def test_the_page_is_opened(home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert outcome.code == 0, outcome
     assert opened == [(home / "demo.html").as_uri()]
     assert "brightmug_daily" in (home / "demo.html").read_text()
-    assert "8 of 8." in outcome.out
+    assert "9 of 9." in outcome.out
     # The whole answers.
     assert "shop.marts.fct_sales#margin" in outcome.out
 
@@ -233,7 +387,7 @@ def test_with_the_page_the_terminal_has_the_summary_and_the_address(
     assert outcome.out.startswith("lineage_merge")
     assert "near misses" in outcome.out
     assert "Fix:" not in outcome.out
-    assert "8." not in outcome.out
+    assert "9." not in outcome.out
     assert outcome.err == f"page {(home / 'demo.html').as_uri()}\n"
 
 

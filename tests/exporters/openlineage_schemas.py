@@ -68,16 +68,19 @@ _OPEN = {
     for name in ("DatasetFacet", "JobFacet", "RunFacet", "InputDatasetFacet", "OutputDatasetFacet")
 }
 _ALWAYS = {"_producer", "_schemaURL", "schemaURL", "producer"}
-_ENDS_RECURSION = {"fields"}
+_LEVELS = 3  # of fields of fields
 
 
-def _object(cls: type) -> dict[str, Any]:
+def _object(cls: type, levels: int = _LEVELS) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
     declared = {each.name: each for each in attr.fields(cls)}
     properties: dict[str, Any] = {}
     for name in declared:
-        is_itself = name in _ENDS_RECURSION and cls.__name__.endswith("Fields")
-        properties[name] = {"type": "array", "maxItems": 0} if is_itself else _schema(hints[name])
+        if name == "fields" and cls.__name__.endswith("Fields"):
+            nested = {"items": _object(cls, levels - 1)} if levels else {"maxItems": 0}
+            properties[name] = {"type": "array", **nested}
+        else:
+            properties[name] = _schema(hints[name])
         if name in _FORMATS:
             properties[name] |= {"format": _FORMATS[name]}
     needed = [name for name, each in declared.items() if each.default is attr.NOTHING or name in _ALWAYS]

@@ -276,15 +276,15 @@ def test_mistakes(history: MadeHistory, arguments: str, code: int, message: str)
 
 
 def test_a_removed_exposure(tmp_path: Path) -> None:
-    made = MadeLineage().flow("a > b").flow("b > report!", job="exposure.shop.report")
+    made = MadeLineage().flow("a > b").flow("b > dbt://shop|report!", job="exposure.shop.report")
     before = in_memory(made)
     after = in_memory(MadeLineage().flow("a > b"))
-    assert find_changed_elements(before, after).removed_jobs >= {at("report!")}
+    assert find_changed_elements(before, after).removed_jobs >= {at("dbt://shop|report!")}
     found = events(after, tmp_path, before)
-    assert dropped(found) == {("redshift://wh:5439", "report!")}
+    assert dropped(found) == {("dbt://shop", "report!")}
     dashboard = "urn:li:dashboard:(dbt,exposure.shop.report)"
     assert statuses(proposals(after, tmp_path, before))[dashboard] is True
     # Dashboards belong to no environment.
     other = MadeLineage().flow("a > b")
-    other.flow("b > report!", job="exposure.shop.report", environment="prod")
+    other.flow("b > dbt://shop|report!", job="exposure.shop.report", environment="prod")
     assert dashboard not in statuses(proposals(in_memory(other), tmp_path, before, environment="dev"))

@@ -1,27 +1,19 @@
 """DataHub's proposals as its own library reads them back from a file."""
 
-import json
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-from datahub.emitter.mcp import MetadataChangeProposalWrapper
-from datahub.ingestion.source.file import read_metadata_file
 from datahub.metadata.schema_classes import (
     DataJobInputOutputClass,
-    MetadataChangeEventClass,
-    MetadataChangeProposalClass,
     SchemaMetadataClass,
     SubTypesClass,
     UpstreamLineageClass,
 )
 from datahub.metadata.urns import Urn
 
-from lineage_merge.exporters.datahub import EXPORTER
 from lineage_merge.exporters.datahub.fields import data_type
 from lineage_merge.exporters.datahub.names import Names
-from lineage_merge.exporters.exporter import Export
 from lineage_merge.exporters.graph_batches import JobLineage
 from lineage_merge.graph_format.elements import Vertex
 from lineage_merge.model.elements import JobKey
@@ -29,35 +21,8 @@ from lineage_merge.model.errors import ConfigError
 from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.questions.graph import LineageGraph
 from tests.exporters import tickit_in_datahub as expected
+from tests.exporters.datahub_reading import Aspects, exported, of_kind
 from tests.lineage_made import MadeLineage
-
-Aspects = dict[str, dict[str, Any]]
-
-
-def exported(graph: LineageGraph, folder: Path, dag: str | None = None, **settings: Any) -> Aspects:
-    """Return what the library reads from the file: aspects by URN and name, each valid by its schema."""
-    file = folder / "datahub.json"
-    EXPORTER.send(Export(graph, {"out": str(file), **settings}, dag=dag))
-    found: Aspects = defaultdict(dict)
-    for proposal in read_metadata_file(file):
-        assert not isinstance(proposal, MetadataChangeEventClass)
-        assert proposal.validate()
-        name, urn = str(proposal.aspectName), str(proposal.entityUrn)
-        assert Urn.from_string(urn).urn() == urn
-        assert name not in found[urn], "duplicate aspect"
-        if isinstance(proposal, MetadataChangeProposalWrapper):
-            assert proposal.aspect is not None
-            assert proposal.aspect.validate()
-            found[urn][name] = proposal.aspect
-        else:
-            assert isinstance(proposal, MetadataChangeProposalClass)
-            assert proposal.aspect is not None
-            found[urn][name] = json.loads(proposal.aspect.value)
-    return dict(found)
-
-
-def of_kind(aspects: Aspects, name: str) -> dict[str, Any]:
-    return {urn: held[name] for urn, held in aspects.items() if name in held}
 
 
 def upstreams(aspects: Aspects) -> set[tuple[str, str]]:

@@ -25,8 +25,8 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.questions.backends.in_memory import InMemory
 from lineage_merge.sources.openlineage.reader import read_openlineage
 from tests.dbt_shop import TESTS, graph
+from tests.exporters.datahub_reading import Aspects, exported, of_kind
 from tests.exporters.openlineage_schemas import problems
-from tests.exporters.test_exporter_datahub import Aspects, exported, of_kind
 from tests.exporters.test_exporter_files import read_graphml
 from tests.neptune_reading import records
 

@@ -75,6 +75,7 @@ def test_upstream_of_a_field_are_its_columns_and_the_filters_of_its_visual(graph
         ("Sales#Sales by region", "r1"),
         ("sales_board#sales by REGION.Region", "r1|f.region"),
         ("dashboard/sales_board#r1.m.net", "r1|m.net"),
+        ("dashboard/Sales#Sales by region.net", "r1|m.net"),
     ],
 )
 def test_visuals_are_found_by_id_and_by_title(graph: InMemory, name: str, column: str) -> None:
@@ -85,6 +86,20 @@ def test_visuals_are_found_by_id_and_by_title(graph: InMemory, name: str, column
 def test_a_title_that_no_visual_has_is_not_found(graph: InMemory) -> None:
     with pytest.raises(NotFound):
         resolve_any(graph, "Sales#Costs by region")
+
+
+@pytest.mark.parametrize("name", ["board", "Board", "dbt://shop|board"])
+def test_a_dashboard_is_found_by_the_name_of_its_exposure(graph: InMemory, name: str) -> None:
+    assert short(resolve_any(graph, name).id) == BOARD
+    assert short(resolve_any(graph, f"{name}#Sales by region.net").id) == f"{BOARD}#r1|m.net"
+
+
+def test_the_name_of_another_dataset_goes_before_that_of_an_exposure(tmp_path: Path) -> None:
+    nodes, edges = sales_board(tmp_path)
+    table = next(row for row in nodes if row["id"].endswith("|dev.public.sales"))
+    nodes.append({**table, "id": f"{table['id']}2", "name": "board", "qualified_name": "dev.public.board"})
+    graph = InMemory(map(vertex_of_row, nodes), map(edge_of_row, edges))
+    assert resolve_any(graph, "board").id == f"{table['id']}2"
 
 
 def test_tags_show_which_charts_show_personal_data(graph: InMemory) -> None:

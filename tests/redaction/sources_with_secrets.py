@@ -3,17 +3,23 @@
 import copy
 import hashlib
 import json
+import re
 import uuid
 from collections.abc import Iterable, Mapping
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+
+import yaml
 
 from tests.agent_lines import line, of_database
 from tests.dbt_column_project import Project
-from tests.redaction.secret_forms import some_forms
+from tests.redaction.secret_forms import SECRET, some_forms
 from tests.sources.hive.hive_lines import document
 from tests.sources.hive.hive_lines import line as hive_line
 from tests.sources.openlineage.made_events import dataset, event, job_type, of_spark
+from tests.sources.quicksight import made_definitions as quicksight
 from tests.spline_documents import Document, SplineDatabase, table_structure, table_text, write_collections
 
 # What links documents, or is one of few words: nothing that a person writes.
@@ -31,7 +37,34 @@ _OPENLINEAGE = frozenset(
     }
 )  # fmt: skip
 _HIVE = frozenset({"version", "edgeType", "vertexType", "hash", "engine"})
+_QUICKSIGHT = frozenset(
+    {
+        "Arn", "DataSetArn", "DataSourceArn", "DataSetId", "DataSourceId", "DashboardId", "PhysicalTableId",
+        "DataSetIdentifier", "Identifier", "VisualId", "SheetId", "FieldId", "FilterId", "FilterGroupId",
+        "Actions", "CrossDataset", "Status", "Type",
+    }
+)  # fmt: skip
+_SUPERSET = frozenset(
+    {
+        "uuid", "database_uuid", "dataset_uuid", "datasetUuid", "viz_type", "type", "filterType", "aggregate",
+        "clause", "expressionType", "operator", "query_mode", "id", "children", "parents", "rootPath",
+        "version", "slug",
+    }
+)  # fmt: skip
+# What refers to other objects by their names, or says where these are.
+_QUICKSIGHT_NAMES = frozenset(
+    {"Name", "ColumnName", "NewColumnName", "LeftOperand", "RightOperand", "Schema", "Host", "Database"}
+)
+_SUPERSET_NAMES = frozenset(
+    {
+        "column_name", "metric_name", "table_name", "database_name", "groupby", "groupbyRows",
+        "groupbyColumns", "columns", "column", "metric", "metrics", "all_columns", "x_axis", "subject",
+        "entity", "series",        "source", "target", "datasource", "order_by_cols",
+    }
+)  # fmt: skip
+_REDSHIFT = "redshift+psycopg2://u:{}@wh.us-east-1.redshift.amazonaws.com:5439/dw"
 _HOW = {"transformations": [{"type": "DIRECT", "subtype": "IDENTITY", "description": "text"}]}
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SUBQUERY = "Project [a#1]\n+- Filter (a#1 = {})\n   +- Relation spark_catalog.shop.parts[a#1,b#2] parquet\n"
 
 
@@ -366,3 +399,175 @@ def glue_tables() -> Iterable[dict[str, Any]]:
                 "PartitionKeys": [{"Name": f"p {form[:200]}", "Type": "date", "Comment": form[:250]}],
                 "StorageDescriptor": {"Columns": columns, "Location": location, "Parameters": {"url": form}},
             }
+
+
+def _quicksight_template(number: int) -> dict[str, Document]:
+    """Documents by name: two data sources with passwords, data sets, a dashboard, and facts about it."""
+    identifier, source = f"d{number}", f"{quicksight.ACCOUNT}:datasource/s{number}"
+    warehouse = copy.deepcopy(quicksight.WAREHOUSE)
+    warehouse["DataSource"] |= {
+        "Arn": source,
+        "DataSourceId": f"s{number}",
+        "Credentials": {"CredentialPair": {"Username": "u", "Password": "text"}},
+        "ErrorInfo": {"Message": "text"},
+    }
+    raw = quicksight.table("t", "a", "b", source=source)
+    query = quicksight.query("select a, b from raw.t", "a", "b", source=source)
+    steps = [
+        quicksight.created(c="concat({a}, 'text')"),
+        {"FilterOperation": {"ConditionExpression": "{a} = 'text'"}},
+        {"RenameColumnOperation": {"ColumnName": "b", "NewColumnName": "e"}},
+    ]
+    data_set = quicksight.data_set(
+        identifier,
+        {"raw": raw, "query": query},
+        {
+            "raw": quicksight.logical(quicksight.physical("raw"), *steps, alias="left"),
+            "query": quicksight.logical(quicksight.physical("query"), alias="right"),
+            "both": quicksight.logical(quicksight.join("raw", "query", "{a} = {a[right]}")),
+        },
+    )
+    data_set["DataSet"]["RowLevelPermissionTagConfiguration"] = {
+        "TagRules": [{"TagKey": "text", "ColumnName": "a", "MatchAllValue": "text"}]
+    }
+    shown = [quicksight.dimension("a", identifier), quicksight.measure("net", data_set=identifier)]
+    board = quicksight.dashboard(
+        quicksight.sheet("s", quicksight.visual("v", *shown, title="Title")),
+        calculated={"net": "ifelse({a} = 'text', {b}, 0)"},
+        data_sets=[identifier],
+        identifier=f"b{number}",
+        FilterGroups=[quicksight.filters(quicksight.category_filter("a", identifier))],
+        ParameterDeclarations=[{"StringParameterDeclaration": {"Name": "p"}}],
+    )
+    described = {"DashboardId": f"b{number}", "Version": {"Description": "text"}}
+    permission = {"Principal": "text", "Actions": ["quicksight:UpdateDashboard"]}
+    return {
+        "source": warehouse,
+        "data_set": data_set,
+        "board": board,
+        "described": {"Dashboard": described},
+        "permissions": {"DashboardId": f"b{number}", "Permissions": [permission]},
+    }
+
+
+def quicksight_fields() -> set[str]:
+    return set().union(*(fields(each, _QUICKSIGHT, name) for name, each in _quicksight_template(0).items()))
+
+
+def write_quicksight(folder: Path) -> None:
+    """All texts; all but names and addresses. Expressions and SQL have the form in literals and comments."""
+    folder.mkdir()
+    for number, form in enumerate(some_forms()):
+        for which, keep in (("all", _QUICKSIGHT), ("texts", _QUICKSIGHT | _QUICKSIGHT_NAMES)):
+            for name, template in _quicksight_template(2 * number + (which == "texts")).items():
+                found = _with_expressions(injected(template, form, keep), template, form)
+                folder.joinpath(f"{number}_{which}_{name}.json").write_text(json.dumps(found))
+
+
+def _with_expressions(value: Any, template: Any, form: str) -> Any:
+    """A document with the expressions of its template, in which literals and comments are the form."""
+    if isinstance(value, list):
+        return [_with_expressions(*pair, form) for pair in zip(value, template, strict=True)]
+    if not isinstance(value, dict):
+        return value
+    escaped = form.replace("\\", "\\\\")
+    comment = " ".join(form.replace("*/", "").split())
+    in_sql, in_expression = _doubled(escaped), escaped.replace("'", "\\'")
+    written = {
+        "SqlQuery": f"/* {comment} */ select a, b || '{in_sql}' as b from raw.t where a = '{in_sql}'",
+        "Expression": f"ifelse({{a}} = '{in_expression}', {{b}}, 'x') /* {comment} */",
+        "ConditionExpression": f"{{a}} = '{in_expression}' // {comment}",
+        "OnClause": "{a} = {a[right]}",
+        "Principal": f"{quicksight.ACCOUNT}:user/default/{form}",
+    }
+    return {
+        key: written.get(key) or _with_expressions(each, template[key], form) for key, each in value.items()
+    }
+
+
+def _doubled(literal: str) -> str:
+    return literal.replace("'", "''")
+
+
+def _superset_documents(data: Path) -> dict[str, Document]:
+    """The documents of the recorded export, by file."""
+    folder = data / "superset"
+    files = sorted(folder.rglob("*.yaml"))
+    return {file.relative_to(folder).as_posix(): yaml.safe_load(file.read_text()) for file in files}
+
+
+def superset_fields(data: Path) -> set[str]:
+    return set().union(*(fields(each, _SUPERSET, name) for name, each in _superset_documents(data).items()))
+
+
+def write_superset(folder: Path, data: Path) -> None:
+    """An export a form: all texts; all but names. SQL has the form in literals and comments."""
+    recorded = _superset_documents(data)
+    for number, form in enumerate(some_forms()):
+        for which, keep in (("all", _SUPERSET), ("texts", _SUPERSET | _SUPERSET_NAMES)):
+            for name, template in recorded.items():
+                found = _with_sql(injected(template, form, keep), form)
+                if "sqlalchemy_uri" in found:
+                    found |= {"password": form, "encrypted_extra": {"token": form}}
+                    if which == "texts":
+                        found["sqlalchemy_uri"] = _REDSHIFT.format(quote(form, safe=""))
+                file = folder / f"{number}_{which}" / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(_with_other_uuids(yaml.safe_dump(found), f"{number}/{which}"))
+
+
+class SupersetServer(BaseHTTPRequestHandler):
+    """Superset's API, which repeats the secrets that it gets, and lists dashboards that have a form each."""
+
+    def do_POST(self) -> None:
+        given = self.rfile.read(int(self.headers["Content-Length"]))
+        is_known = json.loads(given)["username"] == "ann"
+        self._answer(
+            200 if is_known else 401, {"access_token": SECRET} if is_known else {"message": str(given)}
+        )
+
+    def do_GET(self) -> None:
+        if "/export/" in self.path:
+            self._answer(500, {"message": self.headers["Authorization"]})
+            return
+        texts = ("dashboard_title", "url", "changed_on_utc", "uuid")
+        listed = [
+            {"id": number, "published": True, "owners": [{"first_name": form, "last_name": form}]}
+            | dict.fromkeys(texts, form)
+            for number, form in enumerate(some_forms())
+        ]
+        self._answer(200, {"count": len(listed), "result": listed})
+
+    def _answer(self, status: int, body: Document) -> None:
+        content = json.dumps(body).encode()
+        self.send_response(status, SECRET)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing."""
+
+
+def _with_sql(value: Any, form: str) -> Any:
+    """A document whose SQL selects the form."""
+    if isinstance(value, list):
+        return [_with_sql(each, form) for each in value]
+    if not isinstance(value, dict):
+        return value
+    literal, comment = _doubled(form.replace("\\", "\\\\")), " ".join(form.replace("*/", "").split())
+    # Jinja reads braces.
+    literal, comment = (re.sub(r"[{}]{2}|[{}]%|%[{}]", "", text) for text in (literal, comment))
+    written = {
+        "sql": f"/* {comment} */ select '{literal}' || segment as segment, day from orders",
+        "expression": f"amount || '{literal}'",
+        "sqlExpression": f"max(amount || '{literal}') /* {comment} */",
+    }
+    return {
+        key: written[key] if key in written and each else _with_sql(each, form) for key, each in value.items()
+    }
+
+
+def _with_other_uuids(text: str, salt: str) -> str:
+    """Return a document with UUIDs of its own export."""
+    return _UUID.sub(lambda found: str(uuid.uuid5(uuid.NAMESPACE_URL, found[0] + salt)), text)

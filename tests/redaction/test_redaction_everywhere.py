@@ -5,8 +5,10 @@ import json
 import logging
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,10 @@ from lineage_merge import capture
 from lineage_merge.exporters.registry import EXPORTERS
 from lineage_merge.load.merge_run import report_text
 from lineage_merge.merge.report import Report
+from lineage_merge.model.errors import LineageMergeError
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.read_sources import merge
 from tests.command_line import in_process
 from tests.redaction import sources_with_secrets as made
 from tests.redaction.secret_forms import SECRET, leaks, some_forms
@@ -84,6 +88,8 @@ def _write(folder: Path, data: Path) -> dict[str, Any]:
     made.write_sql(folder / "sql")
     made.write_query_log(folder / "query_log")
     made.write_dbt(folder / "manifest.json", folder / "catalog.json")
+    made.write_quicksight(folder / "quicksight")
+    made.write_superset(folder / "superset", data)
     glue: Any = boto3.client("glue")
     glue.create_database(DatabaseInput={"Name": "shop", "Description": some_forms()[0]})
     for table in made.glue_tables():
@@ -104,6 +110,8 @@ def _write(folder: Path, data: Path) -> dict[str, Any]:
             }
         ],
         "glue": [{"region": "us-east-1"}],
+        "quicksight": [{"definitions": str(folder / "quicksight")}],
+        "superset": [{"export": str(folder / "superset"), "url": "https://superset.example.com"}],
         "query_log": [
             {
                 "format": "redshift",
@@ -139,10 +147,12 @@ def test_no_secret_reaches_nodes_edges_and_report(world: World) -> None:
 def test_what_holds_secrets_still_gives_lineage(world: World) -> None:
     assert world.report.edges["feeds"] > len(some_forms())
     assert world.report.edges["feeds_column"] > len(some_forms())
-    assert {"spark", "dbt", "hive", "sql", "redshift"} <= {
+    assert {"spark", "dbt", "hive", "sql", "redshift", "quicksight", "superset"} <= {
         each["job_type"] for each in _rows(world, "edges") if each["label"] == "writes"
     }
-    assert set(world.report.read) >= {"execution plans", "Glue tables"}
+    assert {"execution plans", "Glue tables", "QuickSight visuals", "Superset charts"} <= set(
+        world.report.read
+    )
 
 
 def _rows(world: World, kind: str) -> list[dict[str, Any]]:
@@ -180,6 +190,46 @@ def test_no_secret_reaches_what_a_check_prints(world: World) -> None:
 
     assert done.out
     assert [line for line in (done.out + done.err).splitlines() if leaks(line)] == []
+
+
+@pytest.fixture
+def superset() -> Iterator[str]:
+    """The address of a server that repeats the secrets that it gets."""
+    with HTTPServer(("127.0.0.1", 0), made.SupersetServer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("login", "printed"),
+    [
+        ({"username": "ann", "password_env": "SUPERSET_SECRET"}, "dashboards are listed"),
+        ({"username": "bob", "password_env": "SUPERSET_SECRET"}, "rejects the login"),
+        ({"token_env": "SUPERSET_SECRET"}, "dashboards are listed"),
+        ({"username": "ann", "password_env": SECRET}, "superset.password_env"),
+        ({"token_env": SECRET}, "superset.token_env"),
+    ],
+)
+def test_no_secret_of_a_server_of_superset_is_printed(
+    superset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, login: dict[str, str], printed: str
+) -> None:
+    monkeypatch.setenv("SUPERSET_SECRET", SECRET)
+    settings = {"dag_name": "daily", "environment": "dev", "superset": [{"url": superset, **login}]}
+    file = tmp_path / "lineage_merge.yml"
+    file.write_text(yaml.safe_dump(settings))
+
+    done = in_process("doctor", "--config", file)
+    try:
+        report = merge(CONFIGURATION.parse(settings)).report
+    except LineageMergeError as error:
+        said = str(error)
+    else:
+        said = report_text(report)
+        assert len(report.problems) == len(some_forms())
+
+    assert printed in done.out + done.err
+    assert [line for line in (done.out + done.err + said).splitlines() if leaks(line)] == []
 
 
 @pytest.mark.jvm

@@ -27,7 +27,10 @@ def test_no_form_is_left_by_redaction() -> None:
 def test_no_form_is_left_in_an_expression() -> None:
     assert [form for form in forms() if leaks(redact_sql(form))] == []
     literals = [form.replace("'", "''") for form in forms()]
-    assert [each for each in literals if leaks(redact_sql(f"concat(a, '{each}')"))] == []
+    escaped = [form.replace("\\", "\\\\").replace("'", "\\'") for form in forms()]
+    for written in (literals, escaped):
+        assert [each for each in written if leaks(redact_sql(f"concat(a, '{each}')"))] == []
+        assert [each for each in written if leaks(redact_sql(f"'{each}' || a"))] == []
 
 
 def test_an_equals_sign_with_spaces_compares_in_sql_alone() -> None:

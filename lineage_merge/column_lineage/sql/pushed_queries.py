@@ -3,6 +3,7 @@
 Needs sqlglot.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,9 @@ from lineage_merge.column_lineage.sql.sql_values import SqlRows, SqlValue
 from lineage_merge.column_lineage.sql.tables import AllColumns, KnownTable, fold, only
 from lineage_merge.column_lineage.sql.text import cut
 from lineage_merge.column_lineage.transformations import ColumnFlow, Influence
+
+# A query, after comments.
+_QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*(?:select|with)(?!\w)", re.IGNORECASE)
 
 
 class UnreadableQuery(Exception):
@@ -59,7 +63,7 @@ class PushedQuery:
         """Parse `text`: a SELECT, or what follows FROM. Raises `UnreadableQuery`."""
         self._url = url
         self._dialect = Dialect.get_or_raise(dialect or None)
-        sql = text if text.lower().startswith(("select", "with")) else f"select * from {text}"  # noqa: S608 (never run)
+        sql = text if _QUERY.match(text) else f"select * from {text}"  # noqa: S608 (never run)
         try:
             [tree] = parse(sql, self._dialect)
             scopes = traverse_scope(tree) if isinstance(tree, exp.Query) else []

@@ -1,4 +1,4 @@
-"""DataHub aspects of datasets and exposures, of DAGs, jobs, their newest run, and of newest writes."""
+"""DataHub aspects of datasets, of DAGs, jobs, their newest run, and of newest writes."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,6 @@ from typing import Any
 from datahub.emitter import mce_builder
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.metadata import schema_classes as classes
-from datahub.specific.dashboard import DashboardPatchBuilder
 from datahub.specific.datajob import DataJobPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
 
@@ -17,6 +16,7 @@ from lineage_merge.exporters.datahub.fields import (
     FieldPaths,
     add_owners_and_tags,
     aspects,
+    custom_properties,
     data_type,
     fine_grained,
     tag_of,
@@ -26,7 +26,6 @@ from lineage_merge.exporters.graph_batches import DatasetLineage, DatasetSchema,
 from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
 from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.naming.jobs import unique_id_of
 from lineage_merge.questions.traversal.last_updates import LastUpdate
 
 _SUBTYPES = {
@@ -40,13 +39,6 @@ _SUBTYPES = {
     "metric": "Metric",
     "saved_query": "Saved Query",
 }
-# Properties without an aspect in DataHub.
-_CUSTOM_OF_DATASETS = tuple(
-    """
-    environment dag_name location format aliases group access contract version latest_version
-    deprecation_date materialization file_path exposure_type maturity metric_type meta
-    """.split()
-)
 _CUSTOM_OF_JOBS = tuple(
     "environment job_type framework project last_run_id last_run_at duration_ms rows_written status".split()
 )
@@ -69,7 +61,7 @@ def description(
             name=vertex.name,
             qualifiedName=properties.get("qualified_name"),
             description=properties.get("description"),
-            customProperties=_custom(vertex),
+            customProperties=custom_properties(vertex),
         ),
         classes.SubTypesClass(typeNames=[_SUBTYPES.get(vertex.label, vertex.label.title())]),
     ]
@@ -112,33 +104,6 @@ def lineage(
             )
         )
     yield from aspects(urn, values)
-
-
-def exposure(
-    names: Names, dataset: DatasetLineage
-) -> Iterator[MetadataChangeProposalWrapper | classes.MetadataChangeProposalClass]:
-    """Yield a dbt exposure as a dashboard, as DataHub's dbt source does."""
-    vertex = dataset.schema.dataset
-    # dbt's unique id is stored only in the job name.
-    for unique_id in sorted({unique_id_of(feed.job) for feed in dataset.flow.feeds}):
-        never = classes.AuditStampClass(time=0, actor=NO_USER)
-        yield from aspects(
-            names.exposure(unique_id),
-            [
-                classes.DashboardInfoClass(
-                    title=vertex.name,
-                    description=vertex.properties.get("description", ""),
-                    customProperties=_custom(vertex),
-                    lastModified=classes.ChangeAuditStampsClass(created=never, lastModified=never),
-                    datasets=[names.dataset(source) for source in dataset.flow.sources],
-                    dashboardUrl=vertex.properties.get("url"),
-                ),
-                classes.StatusClass(removed=False),
-            ],
-        )
-        patch = DashboardPatchBuilder(names.exposure(unique_id))
-        add_owners_and_tags(names, patch, vertex)
-        yield from patch.build()
 
 
 def dag(names: Names, job: JobLineage) -> Iterator[MetadataChangeProposalWrapper]:
@@ -219,15 +184,6 @@ def last_write(names: Names, dataset: DatasetLineage) -> Iterator[MetadataChange
             )
         ],
     )
-
-
-def _custom(vertex: Vertex) -> dict[str, str]:
-    properties = ((name, vertex.properties.get(name)) for name in _CUSTOM_OF_DATASETS)
-    return {
-        name: ", ".join(value) if isinstance(value, tuple) else str(value)
-        for name, value in properties
-        if value
-    }
 
 
 def _deprecation(date: str) -> classes.DeprecationClass:

@@ -1,4 +1,4 @@
-"""Aspects of DataHub that datasets and jobs share: column lineage, types, owners and tags."""
+"""Aspects of DataHub that entities share: column lineage, types, custom properties, owners and tags."""
 
 import re
 from collections import defaultdict
@@ -8,6 +8,7 @@ from typing import Any
 from datahub.emitter import mce_builder
 from datahub.emitter.mcp import MetadataChangeProposalWrapper
 from datahub.metadata import schema_classes as classes
+from datahub.specific.chart import ChartPatchBuilder
 from datahub.specific.dashboard import DashboardPatchBuilder
 from datahub.specific.datajob import DataJobPatchBuilder
 from datahub.specific.dataset import DatasetPatchBuilder
@@ -19,10 +20,28 @@ from lineage_merge.model.elements import decode, structures_of
 # The graph does not contain who made a change; DataHub requires a user.
 NO_USER = "urn:li:corpuser:unknown"
 
+# Properties without an aspect in DataHub.
+_CUSTOM_OF_DATASETS = tuple(
+    """
+    environment dag_name location format aliases group access contract version latest_version
+    deprecation_date materialization file_path exposure_type maturity metric_type meta
+    """.split()
+)
+
 
 def aspects(urn: str, values: Iterable[Any]) -> Iterator[MetadataChangeProposalWrapper]:
     """Yield a proposal per aspect."""
     return (MetadataChangeProposalWrapper(entityUrn=urn, aspect=value) for value in values)
+
+
+def custom_properties(vertex: Vertex) -> dict[str, str]:
+    """Return the properties of a dataset that have no aspect in DataHub."""
+    properties = ((name, vertex.properties.get(name)) for name in _CUSTOM_OF_DATASETS)
+    return {
+        name: ", ".join(value) if isinstance(value, tuple) else str(value)
+        for name, value in properties
+        if value
+    }
 
 
 def fine_grained(
@@ -144,7 +163,9 @@ class FieldPaths:
 
 
 def add_owners_and_tags(
-    names: Names, patch: DatasetPatchBuilder | DashboardPatchBuilder | DataJobPatchBuilder, vertex: Vertex
+    names: Names,
+    patch: DatasetPatchBuilder | ChartPatchBuilder | DashboardPatchBuilder | DataJobPatchBuilder,
+    vertex: Vertex,
 ) -> None:
     """Add the owners and tags of a vertex to a patch of its entity."""
     for owner in vertex.properties.get("owners", ()):

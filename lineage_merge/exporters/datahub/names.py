@@ -15,7 +15,7 @@ from datahub.metadata.urns import DashboardUrn, DataFlowUrn, DataJobUrn, DataPro
 
 from lineage_merge.exporters.graph_batches import JobLineage
 from lineage_merge.graph_format.elements import Vertex, name_parts
-from lineage_merge.model.elements import JobKey, dataset_of
+from lineage_merge.model.elements import DBT_NAMESPACE, JobKey, dataset_of
 from lineage_merge.model.errors import ConfigError
 
 # OpenLineage schemes with a different platform name in DataHub.
@@ -110,7 +110,8 @@ class Names:
         scheme, separator, authority = namespace.partition("://")
         if namespace.startswith("arn:aws"):
             # arn:aws:glue:region:account, and table/database/table
-            scheme, name = "glue", name.removeprefix("table/").replace("/", ".", 1)
+            scheme = namespace.split(":")[2]
+            name = name.removeprefix("table/").replace("/", ".", 1) if scheme == "glue" else name
         elif not separator:
             scheme = namespace.partition(":")[0]
         platform = _match_glob(self.platforms, namespace) or _PLATFORMS.get(scheme, scheme)
@@ -145,6 +146,23 @@ class Names:
     def exposure(self, unique_id: str) -> str:
         """Return the URN of a dbt exposure, as DataHub's dbt source names it."""
         return str(DashboardUrn("dbt", unique_id))
+
+    def is_of_tool(self, exposure: str) -> bool:
+        """Return whether an exposure is a dashboard that its tool describes, and not only dbt."""
+        return not name_parts(exposure)[1].startswith(DBT_NAMESPACE)
+
+    def dashboard(self, identifier: str) -> str:
+        """Return the URN of a tool's dashboard. DataHub's own source of Superset has numbers as ids."""
+        dashboard = self.name_dataset(*name_parts(identifier)[1:])
+        return mce_builder.make_dashboard_urn(
+            dashboard.platform, dashboard.name.partition("/")[2], dashboard.instance or None
+        )
+
+    def chart(self, visual: Vertex) -> str:
+        """Return the URN of a visual: one chart on two dashboards is two."""
+        dashboard = self.name_dataset(*name_parts(dataset_of(visual.id))[1:])
+        name = f"{dashboard.name.partition('/')[2]}.{visual.properties.get('visual_id', visual.name)}"
+        return mce_builder.make_chart_urn(dashboard.platform, name, dashboard.instance or None)
 
     def run(self, job_id: str, run_id: str) -> str:
         """Return the URN of a run of a job."""

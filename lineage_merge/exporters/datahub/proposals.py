@@ -13,6 +13,7 @@ from datahub.utilities.urns.urn import guess_entity_type
 from lineage_merge.exporters.changed_elements import ChangedElements, find_changed_elements
 from lineage_merge.exporters.datahub import entities
 from lineage_merge.exporters.datahub.assertions import assertions
+from lineage_merge.exporters.datahub.dashboards import chart_urns, dashboard_urns, export_dashboard
 from lineage_merge.exporters.datahub.fields import FieldPaths, tag_of
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.exporters.exporter import Export
@@ -28,7 +29,6 @@ from lineage_merge.exporters.graph_batches import (
     with_structures,
 )
 from lineage_merge.graph_format.elements import JOB, Vertex, values_of
-from lineage_merge.naming.jobs import unique_id_of
 from lineage_merge.questions.graph import LineageGraph
 
 Proposal = MetadataChangeProposalWrapper | MetadataChangeProposalClass
@@ -39,6 +39,7 @@ _ENTITY_NAMES = {
     "dataJob": "jobs",
     "dataProcessInstance": "runs",
     "dashboard": "dashboards",
+    "chart": "charts",
     "assertion": "assertions",
 }
 
@@ -67,8 +68,9 @@ def proposals(export: Export) -> Iterator[Proposal]:
         if changes and identifier in changes.fed and not dataset.flow.feeds:
             nothing = UpstreamLineageClass(upstreams=[])
             yield MetadataChangeProposalWrapper(entityUrn=names.dataset(identifier), aspect=nothing)
-    for exposure in datasets(graph, environment, dag, [EXPOSURE], only=only):
-        yield from entities.exposure(names, exposure)
+    for dashboard in datasets(graph, environment, dag, [EXPOSURE], only=only):
+        columns = with_structures(graph, {feed.from_id for feed in dashboard.flow.column_feeds})
+        yield from export_dashboard(names, dashboard, columns)
     known_dags: set[str] = set()
     for job in jobs(graph, environment, dag, only=changes.jobs if changes else None):
         if job.vertex is None:
@@ -152,10 +154,17 @@ def _missing(key: str, old: Vertex, new: Vertex) -> list[str]:
 
 
 def _dashboards(names: Names, graph: LineageGraph, export: Export, only: frozenset[str] | None) -> set[str]:
-    """Return the URNs of exposures; without `only` those of all environments, which have the same URNs."""
+    """Return the URNs of exposures and their charts.
+
+    Without `only` those of all environments, which have the same URNs.
+    """
     environment, dag = (None, None) if only is None else (export.environment, export.dag)
     exposures = datasets(graph, environment, dag, [EXPOSURE], only=only)
-    return {names.exposure(unique_id_of(edge.job)) for exposure in exposures for edge in exposure.flow.feeds}
+    return {
+        urn
+        for exposure in exposures
+        for urn in (*dashboard_urns(names, exposure), *chart_urns(names, exposure))
+    }
 
 
 def _removals(
@@ -170,9 +179,8 @@ def _removals(
         earlier = datasets(before, export.environment, export.dag, only=removed_datasets)
         urns = (names.dataset(dataset.schema.dataset.id) for dataset in earlier)
         removed += [urn for urn in urns if urn not in existing]
-        removed += sorted(
-            _dashboards(names, before, export, removed_datasets) - _dashboards(names, graph, export, None)
-        )
+    dashboards = _dashboards(names, before, export, removed_datasets | changes.datasets)
+    removed += sorted(dashboards - _dashboards(names, graph, export, None) if dashboards else ())
     removed_dags: dict[str, None] = {}
     for job in jobs(before, export.environment, export.dag, only=changes.removed_jobs):
         if job.vertex is not None:

@@ -21,7 +21,7 @@ from openlineage.client.facet_v2 import (
 from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.exporters.graph_batches import DatasetSchema, Flow
 from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
-from lineage_merge.model.elements import dataset_of, structures_of
+from lineage_merge.model.elements import FIELD, column_of, dataset_of, dot_path, structures_of
 from lineage_merge.model.version import __version__
 
 # The specification requires a URI; a URN is not an address.
@@ -72,7 +72,7 @@ def make_dataset_facets(schema: DatasetSchema) -> dict[str, DatasetFacet]:
         )
     tags = [tags_dataset.TagsDatasetFacetFields(tag, "true") for tag in vertex.properties.get("tags", ())]
     tags += [
-        tags_dataset.TagsDatasetFacetFields(tag, "true", field=column.qualified_name)
+        tags_dataset.TagsDatasetFacetFields(tag, "true", field=name_field(column))
         for column in schema.columns
         for tag in column.properties.get("tags", ())
     ]
@@ -89,7 +89,7 @@ def column_lineage(flow: Flow, columns: Mapping[str, Vertex]) -> DatasetFacet | 
     fields: dict[str, list[Any]] = defaultdict(list)
     for feed in flow.column_feeds:
         if feed.from_id in columns and feed.to_id in columns:
-            fields[columns[feed.to_id].qualified_name].append(_input(feed, columns[feed.from_id]))
+            fields[name_field(columns[feed.to_id])].append(_input(feed, columns[feed.from_id]))
     rows = [
         _input(influence, columns[influence.from_id])
         for influence in flow.influences
@@ -106,6 +106,16 @@ def column_lineage(flow: Flow, columns: Mapping[str, Vertex]) -> DatasetFacet | 
     )
 
 
+def name_field(column: Vertex) -> str:
+    """Return the name of a column or field; of a part of a dashboard its id: titles need not be unique."""
+    return dot_path(column_of(column.id)) if _is_shown(column) else column.qualified_name
+
+
+def _is_shown(column: Vertex) -> bool:
+    """Return whether a column is a visual of a dashboard, or a field of one."""
+    return bool({"visual_id", "field_id"} & column.properties.keys())
+
+
 def ends(flows: Iterable[Flow]) -> set[str]:
     """Return the ids of the columns that `column_lineage` needs."""
     fed = {end for flow in flows for feed in flow.column_feeds for end in (feed.from_id, feed.to_id)}
@@ -117,7 +127,7 @@ def _input(edge: Edge, column: Vertex) -> Any:
     return column_lineage_dataset.InputField(
         namespace=namespace,
         name=name,
-        field=column.qualified_name,
+        field=name_field(column),
         transformations=[
             column_lineage_dataset.Transformation(
                 type="DIRECT" if subtype in _DIRECT else "INDIRECT",
@@ -143,9 +153,9 @@ def _fields(columns: Iterable[Vertex]) -> list[Any]:
             structure.fields = []
         siblings = top if structure is None else structure.fields
         by_id[column.id] = schema_dataset.SchemaDatasetFacetFields(
-            name=column.name,
+            name=column_of(column.id).rpartition(FIELD)[2] if _is_shown(column) else column.name,
             type=column.properties.get("data_type"),
-            description=column.properties.get("description"),
+            description=column.name if _is_shown(column) else column.properties.get("description"),
             ordinal_position=len(siblings) + 1,
         )
         siblings.append(by_id[column.id])

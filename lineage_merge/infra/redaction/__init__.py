@@ -78,6 +78,7 @@ _WORDS = re.compile(
     r"|signature|\beyj"
 )
 
+_ESCAPED_QUOTE = re.compile(r"\\(['\"])")
 # An expression has at most 1,000 characters.
 _LONGEST_CACHED = 1_100
 _CACHED = 8_000
@@ -139,6 +140,9 @@ def _spans(text: str, is_sql: bool) -> Iterator[Span]:
     yield from keys_of_functions(text, double_quotes=not is_sql)
     if is_sql:
         yield from literals(text, redact)
+        # In some dialects a backslash escapes a quote.
+        if _ESCAPED_QUOTE.search(text):
+            yield from literals(_ESCAPED_QUOTE.sub(r"\1\1", text), redact)
     yield from pairs(text)
 
 

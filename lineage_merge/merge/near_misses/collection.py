@@ -19,9 +19,11 @@ from lineage_merge.graph_format.schema import DATASET_LABELS, Row
 from lineage_merge.infra.engine.rows import Rows, Shared
 from lineage_merge.merge.dataset_resolver import DEFAULT, SPARK_CATALOG
 from lineage_merge.merge.dataset_uses import Flows, Kinds, Uses, dataset_uses, pack_flow
+from lineage_merge.merge.declared_dashboards import is_declared
 from lineage_merge.merge.identity_rules import REDSHIFT_TEMPORARY
+from lineage_merge.merge.near_misses.dashboards import pair_dashboards
 from lineage_merge.merge.near_misses.dismissals import Dismissals, as_dismissed
-from lineage_merge.merge.near_misses.fixes import Settings, fixes
+from lineage_merge.merge.near_misses.fixes import Fix, Settings, fixes
 from lineage_merge.merge.near_misses.names import parts_of
 from lineage_merge.merge.near_misses.pairs import OpenDataset, Pair, candidates, index_keys, pairs
 from lineage_merge.merge.report import Dismissed, NearMiss
@@ -132,15 +134,16 @@ def _pairs(
         uses = dataset_uses(elements).cache()
     parts = uses.map_partitions(_find_without_producer).collect()
     unwritten, notes = _limit([part.unwritten for part in parts], "without producer")
+    dashboards = pair_dashboards(elements) if any(part.has_declared for part in parts) else []
     if not unwritten:
-        return [], Settings(), ()
+        return dashboards, Settings(), ()
     keys = {key for dataset in unwritten for key in index_keys(parts_of(dataset.id))}
     shared_keys = engine.share(frozenset(keys))
     alike = uses.map_partitions(partial(_find_written_alike, shared_keys)).map_partitions(_first)
     written, more = _limit(alike.collect(), "with similar names")
     found_candidates = candidates(unwritten, written)
     if not found_candidates:
-        return [], Settings(), (*notes, *more)
+        return dashboards, Settings(), (*notes, *more)
     ids = frozenset(end.id for candidate in found_candidates for end in (candidate.read, candidate.written))
     confirming = _confirming(
         parts,
@@ -153,19 +156,21 @@ def _pairs(
     selected = pairs(found_candidates, details.columns, flows.reaches, details.tables, dismissals.applies)
     jobs = {dataset.id: dataset.jobs for dataset in (*unwritten, *written)}
     confirmed = frozenset(_namespace_of(dataset) for dataset in confirming - details.placed)
-    return selected, settings_of(config, jobs, confirmed, details), (*notes, *more)
+    settings = settings_of(config, jobs, confirmed, details)
+    return [*selected, *dashboards], settings, (*notes, *more)
 
 
 def as_near_misses(selected: list[Pair], settings: Settings, dismissals: Dismissals) -> tuple[NearMiss, ...]:
     """Return the pairs with their fixes, and notes about dismissals that no longer apply."""
-    fix = fixes(selected[:_MAX_FIXED], settings)
+    # The project of an exposure has its URL, no configuration.
+    fix = fixes([pair for pair in selected[:_MAX_FIXED] if not is_declared(pair.read.id)], settings)
     return tuple(
         NearMiss(
             pair.written.id,
             pair.read.id,
             int(pair.score),
             pair.evidence,
-            *fix[pair.read.id, pair.written.id],
+            *fix.get(pair.ids, Fix()),
             dismissals.note(pair),
         )
         for pair in selected[:MAX_NEAR_MISSES]
@@ -225,17 +230,24 @@ class _Listed(NamedTuple):
 
 
 class _Reads(NamedTuple):
-    """Datasets of a partition without producer, and by namespace those that another type of job writes."""
+    """Datasets of a partition without producer, and by namespace those that another type of job writes.
+
+    `has_declared`: there are datasets that only dbt declares, such as exposures.
+    """
 
     unwritten: _Listed
     confirming: dict[str, list[str]]
+    has_declared: bool
 
 
 def _find_without_producer(rows: Iterable[tuple[str, Uses]]) -> Iterator[_Reads]:
     confirming: dict[str, list[str]] = defaultdict(list)
+    has_declared = False
 
     def find_unwritten() -> Iterator[OpenDataset]:
+        nonlocal has_declared
         for identifier, uses in rows:
+            has_declared = has_declared or is_declared(identifier)
             if uses.readers and not uses.writers and not uses.feeders:
                 yield OpenDataset(identifier, _names(uses.readers))
             elif _is_confirming(uses):
@@ -245,7 +257,7 @@ def _find_without_producer(rows: Iterable[tuple[str, Uses]]) -> Iterator[_Reads]
                     of_namespace[:] = sorted(of_namespace)[:_MAX_CONFIRMING]
 
     (listed,) = _first(find_unwritten())
-    yield _Reads(listed, dict(confirming))
+    yield _Reads(listed, dict(confirming), has_declared)
 
 
 def _confirming(parts: Iterable[_Reads], namespaces: set[str]) -> frozenset[str]:

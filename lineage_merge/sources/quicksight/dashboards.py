@@ -28,7 +28,7 @@ from lineage_merge.sources.dashboard_elements import (
     describe_visual,
     translate_influences,
 )
-from lineage_merge.sources.data_set_elements import job_of, key_of
+from lineage_merge.sources.data_set_elements import Asset, job_of, key_of
 from lineage_merge.sources.quicksight.assets import JOB_TYPE, asset_url
 from lineage_merge.sources.quicksight.columns import LOST, PARAMETER, DefinitionColumns
 from lineage_merge.sources.quicksight.expressions import Columns, compute
@@ -50,6 +50,11 @@ class Dashboard:
     published_at: int = 0
     owners: tuple[str, ...] = ()
 
+    @property
+    def asset(self) -> Asset:
+        """The dashboard and its name."""
+        return Asset(self.reference, self.name)
+
 
 def translate_dashboard(
     dashboard: Dashboard, known: Mapping[Reference, tuple[str, ...]]
@@ -58,21 +63,20 @@ def translate_dashboard(
     visuals = list(read_visuals(dashboard.definition))
     yield Count("QuickSight visuals", len(visuals))
     yield describe_dashboard(
-        dashboard.reference,
-        dashboard.name,
+        dashboard.asset,
         asset_url(dashboard.reference),
         description=dashboard.description,
         published_at=dashboard.published_at,
         owners=dashboard.owners,
     )
     for position, visual in enumerate(visuals):
-        yield from _describe_visual(dashboard.reference, visual, position)
+        yield from _describe_visual(dashboard.asset, visual, position)
     lineage = _Lineage(dashboard, visuals, known)
     yield from lineage.edges()
     yield from lineage.problems()
 
 
-def _describe_visual(dashboard: Reference, visual: Visual, position: int) -> Iterator[Column[Reference]]:
+def _describe_visual(dashboard: Asset, visual: Visual, position: int) -> Iterator[Column[Reference]]:
     name = visual.title or visual.kind
     yield describe_visual(dashboard, visual.id, visual.title, visual.kind, visual.sheet, position)
     for at, named in enumerate(visual.fields.values()):

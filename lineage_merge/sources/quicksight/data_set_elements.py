@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage_merge.model.elements import Count, Element, Job, Reference
-from lineage_merge.sources.data_set_elements import ColumnDescription, job_of, translate_lineage
+from lineage_merge.sources.data_set_elements import Asset, ColumnDescription, job_of, translate_lineage
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 from lineage_merge.sources.quicksight.assets import JOB_TYPE
 from lineage_merge.sources.quicksight.data_sets import Catalog, read_data_set
@@ -25,4 +25,4 @@ def translate_data_set(
         for column in map(as_mapping, as_list(document.get("OutputColumns")))
     }
     lineage = read_data_set(document, catalog)
-    yield from translate_lineage(reference, job, {"name": name}, lineage, described, location)
+    yield from translate_lineage(Asset(reference, name), job, "", lineage, described, location)

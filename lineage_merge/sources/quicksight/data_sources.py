@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lineage_merge.naming import redact
 from lineage_merge.sources.data_source import DataSource, configure, name_dialect
 from lineage_merge.sources.json_values import as_mapping, as_text
 
@@ -62,7 +63,11 @@ def read_data_source(document: Mapping[str, Any]) -> DataSource:
     name = as_text(document.get("DataSourceId"))
     parameters = as_mapping(document.get("DataSourceParameters"))
     kind = next(iter(parameters), "")
-    values = as_mapping(parameters.get(kind))
+    # Before they become parts of an address, in which a secret may not be known as such.
+    values = {
+        key: redact(value) if isinstance(value, str) else value
+        for key, value in as_mapping(parameters.get(kind)).items()
+    }
     partition, region = _region_of(as_text(document.get("Arn")))
     if kind == "AthenaParameters" or (not kind and document.get("Type") == "ATHENA"):
         domain = "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com"

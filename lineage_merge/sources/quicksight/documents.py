@@ -12,6 +12,7 @@ from lineage_merge.infra.document_decoder import DocumentDecoder, loads
 from lineage_merge.infra.json_schema import SchemaError, load_schema
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.times import epoch_ms
+from lineage_merge.naming import redact
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 
 AssetKind = Literal["dashboard", "analysis", "data_set", "data_source", "facts"]
@@ -143,7 +144,7 @@ def read_facts(body: Mapping[str, Any]) -> Iterator[DashboardFacts]:
             if not set(_OWNING).isdisjoint(map(as_text, as_list(one.get("Actions"))))
         )
         # arn:aws:quicksight:region:account:user/namespace/name
-        names = {owner.split("/", 2)[-1] for owner in owners if owner}
+        names = {redact(owner).split("/", 2)[-1] for owner in owners if owner}
         yield DashboardFacts(identifier, owners=tuple(sorted(names)))
 
 

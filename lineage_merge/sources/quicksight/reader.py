@@ -23,6 +23,8 @@ from lineage_merge.sources.settings import matches_globs
 
 # Files of a folder are small: a task reads several.
 _FILES_PER_TASK = 20
+# An estimate: data sets have less, dashboards more.
+_BYTES_PER_ASSET = 40_000
 
 
 def read_quicksight(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
@@ -33,11 +35,13 @@ def read_quicksight(engine: Engine, config: Config, resolver: Resolver) -> Rows[
 def _read(engine: Engine, settings: QuickSight, resolver: Resolver) -> Rows[Record]:
     documents: Rows[Text | Problem]
     if settings.definitions:
-        files = [file.location for file in DEFINITION_FILES.find(settings.definitions)]
+        files = DEFINITION_FILES.find(settings.definitions)
+        engine.reserve(sum(file.text_bytes for file in files))
         tasks = -(-len(files) // _FILES_PER_TASK)
-        documents = engine.rows(files, tasks).flat_map(DEFINITION_FILES.read)
+        documents = engine.rows([file.location for file in files], tasks).flat_map(DEFINITION_FILES.read)
     else:
         assets = client.list_assets(settings)
+        engine.reserve(_BYTES_PER_ASSET * len(assets))
         tasks = max(1, min(engine.parallelism, len(assets)))
         # Each call is made once: the documents are used twice.
         documents = engine.rows(assets, tasks).flat_map(partial(client.describe, settings)).cache()

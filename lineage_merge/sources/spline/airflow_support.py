@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.airflow_support import (
-    PASSWORD_VARIABLE,
     AirflowSupport,
     AwaitedRuns,
     ConnectionSettings,
     GlueRuns,
     ObservedJob,
+    give_password,
 )
 from lineage_merge.sources.spline.observed_applications import list_observed_jobs
 from lineage_merge.sources.spline.run_availability import ExpectedRuns, missing_runs, missing_text
@@ -22,6 +22,8 @@ from lineage_merge.sources.spline.settings import LOCATION_KEYS, Arango, Spline
 
 _CONNECTION = "arangodb_default"
 _PORT = 8529
+# Contains the password of the connection while a step runs on this machine.
+PASSWORD_VARIABLE = "LINEAGE_MERGE_CONNECTION_PASSWORD"  # noqa: S105 (a name)
 
 
 def connect(connection: Any, *, here: bool) -> ConnectionSettings:
@@ -41,16 +43,10 @@ def connect(connection: Any, *, here: bool) -> ConnectionSettings:
     settings = {"hosts": ",".join(urls), "database": connection.schema}
     optional = {"username": connection.login, "auth_method": extra.get("auth_method")}
     settings |= {key: value for key, value in optional.items() if value}
-    variables: dict[str, str] = {}
-    if connection.password and here:
-        settings["password_env"] = PASSWORD_VARIABLE
-        variables[PASSWORD_VARIABLE] = connection.password
-    elif extra.get("password_secret"):
-        settings["password_secret"] = extra["password_secret"]
-    elif connection.password:
-        problem = "a cluster gets no passwords: store it in Secrets Manager, and set password_secret in extra"
-        raise ConfigError("", f"connection {name}: {problem}")
-    return ConnectionSettings({f"spline.arango.{key}": value for key, value in settings.items()}, variables)
+    password = give_password(connection, name, PASSWORD_VARIABLE, here=here)
+    settings |= password.settings
+    by_key = {f"spline.arango.{key}": value for key, value in settings.items()}
+    return ConnectionSettings(by_key, password.environment)
 
 
 def _database(spline: Spline) -> tuple[str, str] | None:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from lineage_merge.infra import input_budget
 from lineage_merge.infra.document_decoder import loads
+from lineage_merge.infra.redaction import redact
 from lineage_merge.infra.storage import MAX_UNPACKED_BYTES
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
@@ -118,7 +119,7 @@ def _parse_time(value: Any) -> int:
 
 def export_dashboard(settings: Superset, dashboard: ListedDashboard) -> Iterator[Text | Problem]:
     """Yield the documents of a dashboard, or why it cannot be read; it is skipped then."""
-    location = f"{settings}: dashboard {dashboard.number} ({dashboard.title})"
+    location = f"{settings}: dashboard {dashboard.number} ({redact(dashboard.title)})"
     yield from _export(settings, f"dashboard/export/?q=!({dashboard.number})", location)
 
 

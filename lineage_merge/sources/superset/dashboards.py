@@ -11,10 +11,8 @@ from lineage_merge.model.elements import (
     Count,
     Element,
     Feeds,
-    Job,
     Problem,
     Reference,
-    Writes,
     field_path,
 )
 from lineage_merge.naming import redact
@@ -24,7 +22,7 @@ from lineage_merge.sources.dashboard_elements import (
     describe_visual,
     translate_influences,
 )
-from lineage_merge.sources.data_set_elements import job_of
+from lineage_merge.sources.data_set_elements import Asset, job_of
 from lineage_merge.sources.data_source import DataSource
 from lineage_merge.sources.json_values import as_mapping, as_text
 from lineage_merge.sources.settings import matches_globs
@@ -103,13 +101,16 @@ class _Dashboard:
         facts: DashboardFacts,
     ) -> None:
         self._reference = Reference(settings.namespace, f"dashboard/{uuid}")
+        self._asset = Asset(
+            self._reference, as_text(document.body.get("dashboard_title")) or self._reference.name
+        )
         self._document = document
         self._export = export
         self._data_sets = data_sets
         self._job = job_of(JOB_TYPE, self._reference)
         self._filters = list(read_filters(as_mapping(document.body.get("metadata"))))
         self._facts = facts
-        path = f"/superset/dashboard/{as_text(document.body.get('slug')) or uuid}/"
+        path = f"/superset/dashboard/{redact(as_text(document.body.get('slug'))) or uuid}/"
         self._url = f"{settings.url}{facts.url or path}" if settings.url else ""
         # What feeds the dashboard, by the key of its values.
         self._sources: dict[str, Reference] = {}
@@ -118,16 +119,13 @@ class _Dashboard:
         body = self._document.body
         placed = place_charts(as_mapping(body.get("position")))
         yield Count("Superset charts", len(placed))
-        yield Job(self._job, properties={"framework": "Superset", "project": self._reference.namespace})
         yield describe_dashboard(
-            self._reference,
-            as_text(body.get("dashboard_title")) or self._reference.name,
+            self._asset,
             self._url,
             description=as_text(body.get("description")),
             published_at=self._facts.published_at,
             owners=self._facts.owners,
         )
-        yield Writes(self._job, self._reference)
         for name in find_damages(as_mapping(body.get("position"))):
             message = "places no known chart: it may be deleted, or the layout is damaged"
             yield Problem("no-columns", self._document.location, redact(f"position.{name}"), message)
@@ -148,7 +146,7 @@ class _Dashboard:
         body = document.body
         kind = as_text(body.get("viz_type"))
         title = chart.title or as_text(body.get("slice_name"))
-        yield describe_visual(self._reference, chart.uuid, title, kind, chart.tab, position)
+        yield describe_visual(self._asset, chart.uuid, title, kind, chart.tab, position)
         data_set = self._data_sets.get(as_text(body.get("dataset_uuid")).lower())
         if data_set is None:
             yield self._problem(chart, title, "has a data set that is not in the export")
@@ -157,7 +155,7 @@ class _Dashboard:
         for at, name in enumerate(lineage.fields):
             label = lineage.titles.get(name, "")
             names = (title or kind, label or name)
-            yield describe_field(self._reference, (chart.uuid, name), names, at, label)
+            yield describe_field(self._asset, (chart.uuid, name), names, at, label)
         yield from self._lineage(chart, data_set, lineage)
         for finding in lineage.findings:
             yield self._problem(chart, title, finding)

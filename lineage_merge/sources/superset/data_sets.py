@@ -8,6 +8,7 @@ from lineage_merge.column_lineage.value_graph import SourceColumn, Value
 from lineage_merge.model.elements import Element, Job, Reference
 from lineage_merge.sources.custom_sql import Columns, QueryTable, read_query
 from lineage_merge.sources.data_set_elements import (
+    Asset,
     ColumnDescription,
     DataSetLineage,
     job_of,
@@ -254,12 +255,11 @@ def translate_data_set(
     job = Job(
         job_of(JOB_TYPE, reference), properties={"framework": "Superset", "project": reference.namespace}
     )
-    properties = {"name": as_text(data_set.body.get("table_name")) or reference.name}
-    if description := as_text(data_set.body.get("description")):
-        properties["description"] = description
+    asset = Asset(reference, as_text(data_set.body.get("table_name")) or reference.name)
+    description = as_text(data_set.body.get("description"))
     described = {
         name: ColumnDescription(as_text(column.get("type")).lower(), as_text(column.get("description")))
         for name, column in data_set.columns.items()
     }
     lineage = _Reader(data_set, resolve_id, tables, rules).read()
-    yield from translate_lineage(reference, job, properties, lineage, described, data_set.location)
+    yield from translate_lineage(asset, job, description, lineage, described, data_set.location)

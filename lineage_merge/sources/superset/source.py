@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.infra.engine.rows import Engine, Rows
     from lineage_merge.model.records import Record
+    from lineage_merge.sources.airflow_support import AirflowSupport
     from lineage_merge.sources.diagnosis import SourceCheck
     from lineage_merge.sources.discovery import SourceDiscovery
     from lineage_merge.sources.resolver import Resolver
@@ -59,6 +60,11 @@ class SupersetSource(Source[Servers]):
 
     def with_secrets(self, settings: Servers) -> Servers:
         return tuple(entry.with_secret() for entry in settings)
+
+    def airflow(self) -> "AirflowSupport":
+        from lineage_merge.sources.superset.airflow_support import SUPPORT
+
+        return SUPPORT
 
     def discovery(self) -> "SourceDiscovery":
         from lineage_merge.sources.superset.discovery import SupersetDiscovery

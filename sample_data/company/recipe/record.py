@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import dashboards
 import duckdb
 
 from lineage_merge.orchestration.demo import shift_times
@@ -47,8 +48,8 @@ _COPIES = {
 }
 # Queries of the warehouse's users: the user, days between them, days since the first and the last one.
 _QUERIES = (
-    ("select country, sum(revenue) from marts.revenue_by_country group by country", "looker", 1, 100, 0),
-    ("select country, count(*) from public.customers group by country", "looker", 7, 98, 0),
+    ("select country, sum(revenue) from marts.revenue_by_country group by country", "quicksight", 1, 100, 0),
+    ("select country, count(*) from public.customers group by country", "superset", 7, 98, 0),
     ("select customer_id, loyalty_points from public.customers where loyalty_points > 100", "ana", 1, 95, 95),
     ("select campaign, count(*) from public.visits group by campaign", "ana", 14, 84, 14),
 )
@@ -66,6 +67,7 @@ def main() -> None:
         record_spark(Path(work), given.jars)
         record_redshift(datetime.now(UTC))
         record_dbt(Path(work), given.dbt)
+    dashboards.main()
     moments = {"recorded_at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", "days_ago": [14, 10, 6, 2, 0]}
     (COMPANY / "moments.json").write_text(f"{json.dumps(moments)}\n")
 

@@ -222,7 +222,7 @@ def _short(identifier: str) -> str:
     return identifier.rpartition("|")[2]
 
 
-def manifest(folder: Path, url: str, *models: str) -> Path:
+def manifest(folder: Path, url: str, *models: str, exposure_name: str = "board") -> Path:
     """A dbt project with models and an exposure that depends on all of them."""
     nodes = {
         f"model.shop.{name}": {
@@ -240,10 +240,10 @@ def manifest(folder: Path, url: str, *models: str) -> Path:
         for name in ("sales", *models)
     }
     exposure = {
-        "unique_id": "exposure.shop.board",
+        "unique_id": f"exposure.shop.{exposure_name}",
         "resource_type": "exposure",
         "package_name": "shop",
-        "name": "board",
+        "name": exposure_name,
         "type": "dashboard",
         "url": url,
         "maturity": "high",
@@ -260,7 +260,7 @@ def manifest(folder: Path, url: str, *models: str) -> Path:
         },
         "nodes": nodes,
         "sources": {},
-        "exposures": {"exposure.shop.board": exposure},
+        "exposures": {exposure["unique_id"]: exposure},
     }
     file = folder / "manifest.json"
     file.write_text(json.dumps(found))

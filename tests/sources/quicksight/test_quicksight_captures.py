@@ -10,6 +10,8 @@ import pytest
 
 from lineage_merge.model.elements import FIELD, FeedsColumn
 from lineage_merge.model.records import Record
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.read_sources import merge
 from tests.record_reading import problems_of, records_of
 from tests.sources.quicksight.made_definitions import read
 
@@ -29,12 +31,16 @@ EXPRESSION = "?expression"
 
 
 def read_capture(name: str, folder: Path) -> list[Record]:
+    copy_capture(name, folder)
+    return read(folder)
+
+
+def copy_capture(name: str, folder: Path) -> None:
     shutil.copytree(CAPTURES / name / "data_sets", folder / "data_sets")
     shutil.copy(CAPTURES / name / "data_source.json", folder)
     (folder / "dashboard.json").write_bytes(
         lzma.decompress((CAPTURES / name / "dashboard.json.xz").read_bytes())
     )
-    return read(folder)
 
 
 def truth_of(name: str) -> Iterator[Edge]:
@@ -70,6 +76,44 @@ def test_every_edge_to_a_field_of_a_real_dashboard(name: str, tmp_path: Path) ->
     assert {edge[:2] for edge in in_truth - expected} <= NOT_IN_TRUTH
     assert without_columns <= {edge[:2] for edge in found}
     assert not [problem for problem in problems_of(records) if problem[0] != "no-columns"]
+
+
+# Constants, the current time, and counts of rows.
+WITHOUT_SOURCE = {
+    "alarms_total",
+    "compliance_total",
+    "feed_type",
+    "fis_tests_total",
+    "input_source_drifts",
+    "operational_recommendations_total",
+    "payer_id",
+    "qs_refresh",
+    "sops_total",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_views_of_athena_lead_from_data_sets_to_their_tables(name: str, tmp_path: Path) -> None:
+    copy_capture(name, tmp_path)
+    athena = "awsathena://athena.us-east-1.amazonaws.com"
+    settings = {
+        "dag_name": "d",
+        "environment": "dev",
+        "quicksight": [{"definitions": str(tmp_path)}],
+        "sql": [{"path": str(CAPTURES / name / "views"), "dialect": "athena", "namespace": athena}],
+        "merge": {"default_schemas": {athena: "awsdatacatalog.cid_data"}},
+    }
+    rows = merge(CONFIGURATION.parse(settings)).elements.collect()
+    views = {row["to"] for row in rows if row["label"] == "feeds" and f"|{athena}|" in row["to"]}
+    read = {row["from"] for row in rows if row["label"] == "feeds" and "|dataset/" in row["to"]}
+    fed = {row["to"] for row in rows if row["label"] == "feeds_column"}
+    unfed = {
+        row["to"].rpartition("|")[2]
+        for row in rows
+        if row["label"] == "has_column" and row["from"] in views and row["to"] not in fed
+    }
+    assert views & read
+    assert unfed <= WITHOUT_SOURCE
 
 
 def test_broken_charts_of_real_dashboards_are_found(tmp_path: Path) -> None:

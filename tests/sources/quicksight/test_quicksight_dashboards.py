@@ -73,6 +73,7 @@ def test_a_dashboard_is_an_exposure_that_its_data_sets_feed(tmp_path: Path) -> N
     (board,) = [row for row in records_of(Dataset, records) if row.label == "exposure"]
     assert board.ref == f"dev|arn:aws:quicksight:eu-west-1:111122223333|{BOARD}"
     assert board.properties == {
+        "title": "dashboard/Sales",
         "name": "Sales",
         "exposure_type": "dashboard",
         "url": "https://eu-west-1.quicksight.aws.amazon.com/sn/dashboards/sales_board",
@@ -96,11 +97,15 @@ def test_visuals_are_columns_with_their_fields(tmp_path: Path) -> None:
 
     described = {
         row.name.replace("\x1f", "/"): {
-            key: value for key, value in row.properties.items() if key != "position"
+            key: value for key, value in row.properties.items() if key not in ("position", "dataset_title")
         }
         for row in records_of(Column, records)
         if row.ref.endswith(BOARD)
     }
+    titles = {
+        row.properties["dataset_title"] for row in records_of(Column, records) if row.ref.endswith(BOARD)
+    }
+    assert titles == {"dashboard/Sales"}
     assert described == {
         "v1": {
             "name": "By region",

@@ -356,6 +356,17 @@ def test_the_expression_of_custom_sql_is_part_of_that_of_a_created_column(tmp_pa
     assert expressions_to(SALES, records) == {"double": "amount * 2", "more": "(amount * 2) + 1"}
 
 
+@pytest.mark.parametrize(
+    "before",
+    ["/* of finance */ ", "-- of finance\n", "\n  --\n/* a *\n */\n", "/* select */ with a as (select 1) "],
+)
+def test_custom_sql_may_begin_with_comments(before: str, tmp_path: Path) -> None:
+    sql = query(f"{before}select amount from orders", "amount")
+    records = read_one(tmp_path, data_set("sales", {"q": sql}, {"l": logical(physical("q"))}))
+    assert edges_to(SALES, records) == {(f"{ORDERS}#amount", "amount", "IDENTITY")}
+    assert not problems_of(records)
+
+
 def test_custom_sql_that_cannot_be_read_is_reported_without_its_text(tmp_path: Path) -> None:
     sql = query("select from where password = 'x9y'", "a")
     records = read_one(tmp_path, data_set("sales", {"q": sql}, {"l": logical(physical("q"))}))
@@ -403,7 +414,12 @@ def test_types_and_descriptions_are_those_of_the_output(tmp_path: Path) -> None:
     output = [{"Name": "id", "Type": "INTEGER", "Description": "number of the order"}]
     records = read_one(tmp_path, plain_data_set("sales", "id", OutputColumns=output))
     assert [dict(row.properties) for row in records_of(Column, records)] == [
-        {"data_type": "integer", "description": "number of the order", "position": "0"}
+        {
+            "data_type": "integer",
+            "description": "number of the order",
+            "position": "0",
+            "dataset_title": "dataset/sales",
+        }
     ]
 
 

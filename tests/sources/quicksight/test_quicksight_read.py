@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
+from lineage_merge.config import Config
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.storage import StoredFile
 from lineage_merge.merge.dataset_resolver import from_config
+from lineage_merge.merge.near_misses.collection import find_near_misses
 from lineage_merge.model.elements import Dataset
 from lineage_merge.model.errors import ConfigError, SourceMissing
 from lineage_merge.orchestration import read_sources
 from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.read_sources import LocalMerge
 from lineage_merge.sources.quicksight.discovery import QuickSightDiscovery
 from lineage_merge.sources.quicksight.doctor import CHECKS
 from lineage_merge.sources.quicksight.documents import parse_time
@@ -191,16 +194,24 @@ def test_every_engine_reads_the_same(tmp_path: Path, engine: Engine) -> None:
 
 
 def merge_beside_dbt(folder: Path, url: str) -> list[Any]:
-    definitions = write(folder / "boards", warehouse=WAREHOUSE, sales=SALES, board=SHOWN)
-    config = CONFIGURATION.parse(
+    return beside_dbt(folder, url, "board").elements.collect()
+
+
+def beside_dbt(folder: Path, url: str, name: str, **boards: Document) -> LocalMerge:
+    definitions = write(folder / "boards", warehouse=WAREHOUSE, sales=SALES, board=SHOWN, **boards)
+    project = manifest(folder, url, "targets", exposure_name=name)
+    return read_sources.merge(made_config(definitions, project))
+
+
+def made_config(definitions: Path, project: Path) -> Config:
+    return CONFIGURATION.parse(
         {
             "dag_name": "d",
             "environment": "dev",
             "quicksight": [{"definitions": str(definitions)}],
-            "dbt": [{"manifest": str(manifest(folder, url, "targets")), "namespace": REDSHIFT}],
+            "dbt": [{"manifest": str(project), "namespace": REDSHIFT}],
         }
     )
-    return read_sources.merge(config).elements.collect()
 
 
 @pytest.mark.parametrize(
@@ -236,7 +247,44 @@ def test_a_chart_of_a_redshift_table_leads_to_the_dbt_model_and_the_exposure_is_
 
 def test_an_exposure_with_another_url_stays_a_vertex_of_its_own(tmp_path: Path) -> None:
     rows = merge_beside_dbt(tmp_path, "https://eu-west-1.quicksight.aws.amazon.com/sn/dashboards/other")
-    assert {row["id"].rpartition("|")[2] for row in rows if row["label"] == "exposure"} == {"board", BOARD}
+    assert exposures_of(rows) == {"board", BOARD}
+
+
+def exposures_of(rows: list[Any]) -> set[str]:
+    return {row["id"].rpartition("|")[2] for row in rows if row["label"] == "exposure"}
+
+
+def near_misses(merged: LocalMerge) -> list[tuple[str, str, tuple[str, ...]]]:
+    config = made_config(Path("boards"), Path("manifest.json"))
+    return [
+        (miss.read.rpartition("|")[2], miss.written.rpartition("|")[2], miss.evidence)
+        for miss in find_near_misses(merged.elements, config).found
+        if not miss.fix
+    ]
+
+
+def test_an_exposure_without_a_url_is_the_only_dashboard_of_its_name(tmp_path: Path) -> None:
+    merged = beside_dbt(tmp_path, "", "SALES_")
+    (board,) = [row for row in merged.elements.collect() if row["label"] == "exposure"]
+    assert board["aliases"] == ["dbt://shop|SALES_ (dashboard-name)"]
+    assert near_misses(merged) == []
+
+
+def test_an_exposure_of_another_url_is_a_near_miss_of_the_dashboard_of_its_name(tmp_path: Path) -> None:
+    merged = beside_dbt(tmp_path, "https://tableau.example.com/views/sales", "sales")
+    assert exposures_of(merged.elements.collect()) == {"sales", BOARD}
+    url = "https://eu-west-1.quicksight.aws.amazon.com/sn/dashboards/sales_board"
+    advice = f"the exposure has another url in dbt: the dashboard's is {url}"
+    assert near_misses(merged) == [("sales", BOARD, ("dashboards of one name: Sales", advice))]
+
+
+def test_an_exposure_is_a_near_miss_of_each_of_several_dashboards_of_its_name(tmp_path: Path) -> None:
+    merged = beside_dbt(tmp_path, "", "sales", other=dashboard(sheet("s", visual("v")), identifier="other"))
+    assert exposures_of(merged.elements.collect()) == {"sales", BOARD, "dashboard/other"}
+    assert [(read, written) for read, written, _ in near_misses(merged)] == [
+        ("sales", "dashboard/other"),
+        ("sales", BOARD),
+    ]
 
 
 def test_a_visual_is_named_by_its_title_in_the_graph(tmp_path: Path) -> None:

@@ -1,21 +1,24 @@
-"""The rule that joins a dbt exposure with the dashboard of its URL."""
+"""The rules that join a dbt exposure with the dashboard of its URL, or else of its name."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import partial
 
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.model.elements import DBT_NAMESPACE, Dataset, Feeds, decode
+from lineage_merge.model.elements import DBT_NAMESPACE, Dataset, Feeds, Scalar, decode
 from lineage_merge.model.graph_walks import reachable
 from lineage_merge.model.records import ElementRecord, Record
 from lineage_merge.naming.jobs import DBT
 
-# Name of the rule on vertices and in reports.
+# Names of the rules on vertices and in reports.
 DASHBOARD_URL_RULE = "dashboard-url"
+DASHBOARD_NAME_RULE = "dashboard-name"
 # The sheet of a dashboard, and the account of QuickSight, may be a part of its address.
 _DASHBOARD = re.compile(
     r"^(?P<start>.*?)(?:/account/[^/]+)?(?P<end>/(?:dashboards?|analyses)/[^/]+)(?:/.*)?$"
 )
+
+_SEPARATORS = re.compile(r"[\W_]+")
 
 
 def find_url(record: Record) -> str:
@@ -28,17 +31,34 @@ def find_url(record: Record) -> str:
     return host.lower() + (f"{match['start']}{match['end']}" if match else slash + path)
 
 
+def find_name(record: Record) -> str:
+    """Return the name of an exposure with its type, without case and separators; "" without one."""
+    if not isinstance(record, Dataset) or record.label != "exposure":
+        return ""
+    name = str(record.properties.get("name") or record.ref.rpartition("|")[2])
+    return f"{record.properties.get('exposure_type', '')} {_SEPARATORS.sub('', name).casefold()}"
+
+
 def pair_exposures(exposures: Collection[str]) -> list[tuple[str, str]]:
     """Return each dbt exposure of one address with the only dashboard of that address, as ids."""
-    declared = sorted(identifier for identifier in exposures if _is_declared(identifier))
+    declared = sorted(identifier for identifier in exposures if is_declared(identifier))
     dashboards = [identifier for identifier in exposures if identifier not in declared]
     return [(identifier, dashboards[0]) for identifier in declared] if len(dashboards) == 1 else []
 
 
-def name_exposure(identifier: str) -> str:
-    """Return what a vertex says about the exposure that was joined with it."""
+def pair_by_name(exposures: Mapping[str, Mapping[str, Scalar]]) -> list[tuple[str, str]]:
+    """Return the only dbt exposure of a name, if it has no URL, with the only dashboard of the name, as ids.
+
+    `exposures`: those of one name with their properties.
+    """
+    pairs = pair_exposures(exposures)
+    return [pair for pair in pairs if len(pairs) == 1 and not exposures[pair[0]].get("url")]
+
+
+def name_exposure(identifier: str, rule: str) -> str:
+    """Return what a vertex says about the exposure that a rule joined with it."""
     _, namespace, name = map(decode, identifier.split("|"))
-    return f"{namespace}|{name} ({DASHBOARD_URL_RULE})"
+    return f"{namespace}|{name} ({rule})"
 
 
 def drop_declared_feeds(records: Rows[ElementRecord], dashboards: Collection[str]) -> Rows[ElementRecord]:
@@ -71,5 +91,6 @@ def _is_not_declared(known: Collection[tuple[str, str]], record: ElementRecord) 
     return not (is_declared and (record.source, record.target) in known)  # type: ignore[union-attr]
 
 
-def _is_declared(identifier: str) -> bool:
+def is_declared(identifier: str) -> bool:
+    """Return whether dbt, and not the tool itself, describes an exposure."""
     return decode(identifier.split("|")[1]).startswith(DBT_NAMESPACE)

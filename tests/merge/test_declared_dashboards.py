@@ -2,7 +2,7 @@
 
 import pytest
 
-from lineage_merge.merge.dashboard_urls import find_url, pair_exposures
+from lineage_merge.merge.declared_dashboards import find_url, pair_exposures
 from lineage_merge.model.elements import Dataset
 
 ADDRESS = "https://eu-west-1.quicksight.aws.amazon.com/sn/dashboards/b1"
