@@ -17,6 +17,10 @@ from lineage_merge.sources.superset.files import EXPORT_FILES, ExportFiles, grou
 from lineage_merge.sources.superset.server_facts import ServerFacts
 from lineage_merge.sources.superset.settings import Superset
 
+# Estimates: how much larger a zip of YAML is when it is unpacked, and the export of a dashboard.
+_UNPACKED = 8
+_BYTES_PER_DASHBOARD = 100_000
+
 
 def read_superset(engine: Engine, config: Config, resolver: Resolver) -> Rows[Record]:
     """Read all configured exports and servers as records. Raises `SourceError`."""
@@ -25,10 +29,15 @@ def read_superset(engine: Engine, config: Config, resolver: Resolver) -> Rows[Re
 
 def _read(engine: Engine, settings: Superset, resolver: Resolver) -> Rows[Record]:
     if settings.export:
-        exports = group_exports(EXPORT_FILES.find(settings.export))
+        files = EXPORT_FILES.find(settings.export)
+        engine.reserve(
+            sum(file.text_bytes * (_UNPACKED if EXPORT_FILES.is_zip(file.location) else 1) for file in files)
+        )
+        exports = group_exports(files)
         tasks = max(1, min(engine.parallelism, len(exports)))
         return engine.rows(exports, tasks).flat_map(partial(_translate_files, settings, resolver))
     dashboards = client.list_dashboards(settings)
+    engine.reserve(_BYTES_PER_DASHBOARD * len(dashboards))
     server, problems = client.read_facts(settings)
     tasks = max(1, min(engine.parallelism, len(dashboards)))
     translate = partial(_translate_dashboard, settings, resolver, server)
