@@ -16,13 +16,16 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from tests.superset_chart_types import list_columns
+
 FOLDER = Path(__file__).parent / "data" / "superset"
 REDSHIFT = "redshift+psycopg2://reader:XXXXXXXXXX@shop.abc.eu-west-1.redshift.amazonaws.com:5439/dev"
-_TABLES = """
+_TABLES = f"""
 create table orders (id int, customer int, amount real, day text, country text, status text);
 insert into orders values (1, 7, 10.5, '2026-01-02', 'DE', 'PAID'), (2, 8, 3, '2026-01-03', 'FR', 'OPEN');
 create table customers (customer int, name text, segment text);
 insert into customers values (7, 'Ann', 'A'), (8, 'Ben', 'B');
+create table wide ({", ".join(f"{name} text" for name in list_columns())});
 """
 _PAID = (
     "select c.segment, o.day, o.amount * 2 as twice, o.country from orders o join customers c"
@@ -119,6 +122,11 @@ def export_dashboard() -> bytes:
     from superset.app import create_app
 
     application = create_app()
+    return Client(application.test_client()).make(add_database(application))
+
+
+def add_database(application: Any) -> int:
+    """Add a database with tables; the API refuses SQLite."""
     folder = tempfile.mkdtemp()
     with sqlite3.connect(f"{folder}/shop.db") as connection:
         connection.executescript(_TABLES)
@@ -129,56 +137,58 @@ def export_dashboard() -> bytes:
         database = Database(database_name="shop", sqlalchemy_uri=f"sqlite:///{folder}/shop.db")
         db.session.add(database)
         db.session.commit()
-        identifier = database.id
-    return _Client(application.test_client()).make(identifier)
+        return int(database.id)
 
 
-class _Client:
+class Client:
+    """Makes objects through the REST API."""
+
     def __init__(self, client: Any) -> None:
         self._client = client
         login = {"username": "admin", "password": "admin", "provider": "db"}
         token = client.post("/api/v1/security/login", json=login).get_json()["access_token"]
         self._headers = {"Authorization": f"Bearer {token}"}
 
-    def _send(self, method: str, path: str, body: dict[str, Any]) -> Any:
+    def send(self, method: str, path: str, body: dict[str, Any]) -> Any:
         answer = getattr(self._client, method)(f"/api/v1/{path}", json=body, headers=self._headers)
         assert answer.status_code < 300, answer.get_data(as_text=True)
         return answer.get_json()
 
-    def _get(self, path: str) -> Any:
+    def get(self, path: str) -> Any:
         return self._client.get(f"/api/v1/{path}", headers=self._headers)
 
     def make(self, database: int) -> bytes:
-        orders = self._send("post", "dataset/", {"database": database, "table_name": "orders"})["id"]
+        """Make the dashboard of the recorded export; return its export."""
+        orders = self.send("post", "dataset/", {"database": database, "table_name": "orders"})["id"]
         paid = {"database": database, "table_name": "paid_by_segment", "sql": _PAID}
-        by_segment = self._send("post", "dataset/", paid)["id"]
+        by_segment = self.send("post", "dataset/", paid)["id"]
         self._add_expressions(orders)
         charts = {
-            name: self._add_chart(name, kind, orders, params) for name, (kind, params) in _CHARTS.items()
+            name: self.add_chart(name, kind, orders, params) for name, (kind, params) in _CHARTS.items()
         }
-        charts["by segment"] = self._add_chart(
-            "by segment", "echarts_timeseries_bar", by_segment, _BY_SEGMENT
-        )
-        dashboard = self._add_dashboard(charts, orders)
-        return bytes(self._get(f"dashboard/export/?q=!({dashboard})").data)
+        charts["by segment"] = self.add_chart("by segment", "echarts_timeseries_bar", by_segment, _BY_SEGMENT)
+        dashboard = self.add_dashboard("Shop", charts, orders)
+        return bytes(self.get(f"dashboard/export/?q=!({dashboard})").data)
 
     def _add_expressions(self, data_set: int) -> None:
-        known = self._get(f"dataset/{data_set}").get_json()["result"]
+        known = self.get(f"dataset/{data_set}").get_json()["result"]
         kept = ("id", "column_name", "type", "is_dttm", "expression", "groupby", "filterable")
         columns = [{key: column[key] for key in kept} for column in known["columns"]]
         columns.append({"column_name": "gross", "expression": "amount * 1.19", "type": "REAL"})
         metrics = [{key: one[key] for key in ("id", "metric_name", "expression")} for one in known["metrics"]]
         revenue = "SUM(amount) / COUNT(DISTINCT customer)"
         metrics.append({"metric_name": "revenue", "expression": revenue})
-        self._send("put", f"dataset/{data_set}", {"columns": columns, "metrics": metrics})
+        self.send("put", f"dataset/{data_set}", {"columns": columns, "metrics": metrics})
 
-    def _add_chart(self, name: str, kind: str, data_set: int, params: dict[str, Any]) -> int:
+    def add_chart(self, name: str, kind: str, data_set: int, params: dict[str, Any]) -> int:
+        """Add a chart of a data set."""
         form = {"viz_type": kind, "datasource": f"{data_set}__table", **params}
         chart: dict[str, Any] = {"slice_name": name, "viz_type": kind, "params": json.dumps(form)}
         chart |= {"datasource_id": data_set, "datasource_type": "table"}
-        return int(self._send("post", "chart/", chart)["id"])
+        return int(self.send("post", "chart/", chart)["id"])
 
-    def _add_dashboard(self, charts: dict[str, int], orders: int) -> int:
+    def add_dashboard(self, title: str, charts: dict[str, int], orders: int | None = None) -> int:
+        """Add a published dashboard with charts, which a column of orders filters."""
         position: dict[str, Any] = {
             "DASHBOARD_VERSION_KEY": "v2",
             "ROOT_ID": {"type": "ROOT", "id": "ROOT_ID", "children": ["GRID_ID"]},
@@ -193,7 +203,7 @@ class _Client:
                 "meta": {"chartId": chart, "width": 4, "height": 50},
             }
             position["GRID_ID"]["children"].append(place)
-        scope = {"rootPath": ["ROOT_ID"], "excluded": [charts["by country"]]}
+        scope = {"rootPath": ["ROOT_ID"], "excluded": [charts["by country"]] if orders else []}
         country = {
             "id": "NATIVE_FILTER-a",
             "name": "Country",
@@ -203,12 +213,13 @@ class _Client:
             "scope": scope,
             "defaultDataMask": {"filterState": {"value": ["DE"]}},
         }
-        metadata = {"native_filter_configuration": [country], "positions": position}
-        dashboard = {"dashboard_title": "Shop", "slug": "shop", "published": True}
+        filters = [country] if orders else []
+        metadata = {"native_filter_configuration": filters, "positions": position}
+        dashboard = {"dashboard_title": title, "slug": title.lower(), "published": True}
         dashboard |= {"position_json": json.dumps(position), "json_metadata": json.dumps(metadata)}
-        identifier = int(self._send("post", "dashboard/", dashboard)["id"])
+        identifier = int(self.send("post", "dashboard/", dashboard)["id"])
         for chart in charts.values():
-            self._send("put", f"chart/{chart}", {"dashboards": [identifier]})
+            self.send("put", f"chart/{chart}", {"dashboards": [identifier]})
         return identifier
 
 

@@ -1,9 +1,11 @@
 """Files with one document each, plain or in a zip. No Spark."""
 
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from lzma import LZMAError
 from typing import NamedTuple
 
 from lineage_merge.infra import input_budget
@@ -11,6 +13,19 @@ from lineage_merge.infra.redaction import redact
 from lineage_merge.infra.storage import MAX_UNPACKED_BYTES, StoredFile, find_files, read_bytes
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError, SourceMissing
+
+# What `zipfile` raises for damaged content.
+_DAMAGES = (
+    zipfile.BadZipFile,
+    EOFError,
+    LZMAError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
 
 
 class Text(NamedTuple):
@@ -61,11 +76,18 @@ class DocumentFiles(NamedTuple):
                     yield Problem("rejected", location, "", problem)
                     return
                 for member in members:
-                    text = archive.read(member)
-                    input_budget.count(len(text))
-                    yield _decode(f"{location}: {member.filename}", text)
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, zlib.error) as error:
+                    yield _read_member(archive, member, f"{location}: {member.filename}")
+        except _DAMAGES as error:
             yield Problem("rejected", location, "", f"damaged zip ({type(error).__name__})")
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, location: str) -> Text | Problem:
+    try:
+        content = archive.read(member)
+    except _DAMAGES as error:
+        return Problem("rejected", location, "", f"damaged in its zip ({type(error).__name__})")
+    input_budget.count(len(content))
+    return _decode(location, content)
 
 
 def _decode(location: str, content: bytes) -> Text | Problem:

@@ -12,7 +12,7 @@ from lineage_merge.sources.custom_sql import Columns
 from lineage_merge.sources.json_values import as_mapping, as_text
 from lineage_merge.sources.superset.data_sets import DataSet
 from lineage_merge.sources.superset.documents import Document
-from lineage_merge.sources.superset.form_data import Use, find_unknown, read_uses
+from lineage_merge.sources.superset.form_data import Use, find_malformed, find_unknown, read_uses
 from lineage_merge.sources.superset.sql import Expression, read_expression
 from lineage_merge.sources.superset.template_values import Unrenderable
 
@@ -28,6 +28,7 @@ _GRAINS = {
 }
 _DECIDING = {"filter": InfluenceKind.FILTER, "sort": InfluenceKind.SORT}
 _MAX_NAME = 100
+_MAX_FINDING = 300
 
 
 @dataclass(slots=True)
@@ -78,6 +79,10 @@ class _Reader:
             lineage.deciding.append((_DECIDING[use.role], value))
             if use.key.startswith("granularity"):
                 lineage.times.append(value)
+        if self._params.get("deck_slices"):
+            self._note("draws other charts, which are not read as its own: deck_slices")
+        for key in find_malformed(self._params):
+            self._note(f"names columns in an unknown form: {key}")
         lineage.unknown_keys = tuple(find_unknown(self._params, self._is_known))
         return lineage
 
@@ -88,7 +93,7 @@ class _Reader:
         return name in self._data_set.columns or name in self._data_set.metrics
 
     def _note(self, finding: str) -> None:
-        self._lineage.findings[redact(finding)] = None
+        self._lineage.findings[redact(finding[:_MAX_FINDING])] = None
 
     # Fields
 

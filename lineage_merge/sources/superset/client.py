@@ -4,7 +4,7 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, NamedTuple
@@ -21,6 +21,7 @@ from lineage_merge.sources.document_files import Text
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 from lineage_merge.sources.superset.dashboards import DashboardFacts
 from lineage_merge.sources.superset.files import EXPORT_FILES
+from lineage_merge.sources.superset.server_facts import ServerFacts, combine_facts
 from lineage_merge.sources.superset.settings import Superset
 
 _PAGE = 100
@@ -52,18 +53,47 @@ _opener = urllib.request.build_opener(_NoRedirect)
 
 def list_dashboards(settings: Superset) -> list[ListedDashboard]:
     """Return the dashboards that the user may see, page by page. Raises `SourceError`."""
-    found: dict[int, ListedDashboard] = {}
+    return [_read_entry(number, entry) for number, entry in _list(settings, "dashboard").items()]
+
+
+def read_facts(settings: Superset) -> tuple[ServerFacts, list[Problem]]:
+    """Return what the server knows beside exports, and what the user may not read. Raises `SourceError`."""
+    problems: list[Problem] = []
+    lists: list[Collection[Mapping[str, Any]]] = []
+    for resource, what in (
+        ("dataset", "data sets that others name by number, and row level security"),
+        ("rowlevelsecurity", "row level security"),
+    ):
+        try:
+            lists.append(_list(settings, resource).values())
+        except SourceUnreachable:
+            raise
+        except SourceError as error:
+            problems.append(Problem("no-columns", str(settings), "", f"{what}: unknown: {error.message}"))
+            lists.append(())
+    return combine_facts(*lists), problems
+
+
+def _list(settings: Superset, resource: str) -> dict[int, Mapping[str, Any]]:
+    """Return the objects of a list by number, page by page."""
+    found: dict[int, Mapping[str, Any]] = {}
     page = 0
+    order = "order_column:changed_on_delta_humanized,order_direction:asc"
     while True:
-        order = "order_column:changed_on_delta_humanized,order_direction:asc"
-        answer = _get_json(settings, f"/api/v1/dashboard/?q=({order},page:{page},page_size:{_PAGE})")
+        answer = _get_json(settings, f"/api/v1/{resource}/?q=({order},page:{page},page_size:{_PAGE})")
         entries = [as_mapping(entry) for entry in as_list(answer.get("result"))]
+        known = len(found)
         for entry in entries:
             if isinstance(number := entry.get("id"), int):
-                found[number] = _read_entry(number, entry)
+                found[number] = entry
         page += 1
-        if not entries or len(found) >= int(answer.get("count") or 0):
-            return list(found.values())
+        if len(found) == known or len(found) >= _count(answer):
+            return found
+
+
+def _count(answer: Mapping[str, Any]) -> int:
+    count = answer.get("count")
+    return count if isinstance(count, int) else 0
 
 
 def _read_entry(number: int, entry: Mapping[str, Any]) -> ListedDashboard:
@@ -90,8 +120,18 @@ def _parse_time(value: Any) -> int:
 def export_dashboard(settings: Superset, dashboard: ListedDashboard) -> Iterator[Text | Problem]:
     """Yield the documents of a dashboard, or why it cannot be read; it is skipped then."""
     location = f"{settings}: dashboard {dashboard.number} ({redact(dashboard.title)})"
+    yield from _export(settings, f"dashboard/export/?q=!({dashboard.number})", location)
+
+
+def export_data_set(settings: Superset, number: int) -> Iterator[Text | Problem]:
+    """Yield the documents of a data set and its database, or why it cannot be read; it is skipped then."""
+    location = f"{settings}: data set {number}"
+    yield from _export(settings, f"dataset/export/?q=!({number})", location)
+
+
+def _export(settings: Superset, path: str, location: str) -> Iterator[Text | Problem]:
     try:
-        content = _get(settings, f"/api/v1/dashboard/export/?q=!({dashboard.number})")
+        content = _get(settings, f"/api/v1/{path}")
     except SourceMissing:
         return  # deleted since the list was made
     except SourceDenied as error:

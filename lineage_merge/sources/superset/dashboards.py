@@ -30,7 +30,7 @@ from lineage_merge.sources.superset.charts import ChartLineage, list_fields, rea
 from lineage_merge.sources.superset.data_sets import JOB_TYPE, DataSet, read_data_set, translate_data_set
 from lineage_merge.sources.superset.databases import read_database
 from lineage_merge.sources.superset.documents import Export, Located
-from lineage_merge.sources.superset.layout import PlacedChart, place_charts, read_filters
+from lineage_merge.sources.superset.layout import PlacedChart, find_damages, place_charts, read_filters
 from lineage_merge.sources.superset.settings import Superset
 
 
@@ -51,31 +51,38 @@ def translate_export(
 ) -> Iterator[Element]:
     """Yield the elements of an export; `facts`: of dashboards by UUID."""
     yield from export.problems
+    by_number: dict[int, DataSet] = {}
     data_sets = {
-        uuid: _read_data_set(uuid, document, export, settings)
+        uuid: _read_data_set(uuid, document, export, settings, by_number)
         for uuid, document in export.documents["data_set"].items()
     }
+    numbers = export.server.data_sets.items()
+    by_number.update((number, data_sets[uuid]) for number, uuid in numbers if uuid in data_sets)
     tables: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for data_set in data_sets.values():
         if not data_set.is_virtual and not data_set.source.problem:
             tables[resolve_id(data_set.table)].update(dict.fromkeys(data_set.physical))
+    for data_set in by_number.values():
+        tables[resolve_id(data_set.reference)].update(dict.fromkeys(data_set.columns))
     known = {key: tuple(names) for key, names in tables.items()}
     for data_set in data_sets.values():
-        yield from translate_data_set(data_set, resolve_id, known)
+        yield from translate_data_set(data_set, resolve_id, known, export.server.rules)
     for uuid, document in export.documents["dashboard"].items():
         if _is_selected(settings, uuid, document):
             found = facts.get(uuid, DashboardFacts())
             yield from _Dashboard(uuid, document, export, data_sets, settings, found).translate()
 
 
-def _read_data_set(uuid: str, document: Located, export: Export, settings: Superset) -> DataSet:
+def _read_data_set(
+    uuid: str, document: Located, export: Export, settings: Superset, others: Mapping[int, DataSet]
+) -> DataSet:
     database = export.find("database", document.body.get("database_uuid"))
     source = (
         read_database(database.body, settings.databases)
         if database is not None
         else DataSource(problem="its database is not in the export")
     )
-    return read_data_set(document, Reference(settings.namespace, f"dataset/{uuid}"), source)
+    return read_data_set(document, Reference(settings.namespace, f"dataset/{uuid}"), source, others)
 
 
 def _is_selected(settings: Superset, uuid: str, document: Located) -> bool:
@@ -119,6 +126,9 @@ class _Dashboard:
             published_at=self._facts.published_at,
             owners=self._facts.owners,
         )
+        for name in find_damages(as_mapping(body.get("position"))):
+            message = "places no known chart: it may be deleted, or the layout is damaged"
+            yield Problem("no-columns", self._document.location, redact(f"position.{name}"), message)
         for position, chart in enumerate(placed):
             yield from self._translate_chart(chart, position)
         for key in sorted(self._sources):

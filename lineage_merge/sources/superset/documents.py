@@ -3,13 +3,17 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.infra import yaml_text
+from lineage_merge.infra.document_decoder import DocumentDecoder
+from lineage_merge.infra.json_schema import load_schema
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.document_files import Text
 from lineage_merge.sources.json_values import as_mapping, as_text
+from lineage_merge.sources.superset.server_facts import ServerFacts
 
 DocumentKind = Literal["dashboard", "chart", "data_set", "database"]
 Document = Mapping[str, Any]
@@ -22,7 +26,7 @@ _KEYS: Mapping[DocumentKind, tuple[str, ...]] = {
     "database": ("database_name", "sqlalchemy_uri"),
 }
 # Objects that are kept as text in the database, and may be in an export.
-_TEXTS = ("params", "template_params", "position", "metadata")
+_TEXTS = frozenset({"params", "template_params", "position", "metadata"})
 
 
 class Located(NamedTuple):
@@ -34,12 +38,19 @@ class Located(NamedTuple):
 
 @dataclass(slots=True)
 class Export:
-    """The documents of an export by kind and UUID, and what is wrong with others."""
+    """The documents of an export by kind and UUID, what is wrong with others, and what its server knows."""
 
     documents: dict[DocumentKind, dict[str, Located]] = field(
         default_factory=lambda: {kind: {} for kind in _KEYS}
     )
     problems: list[Problem] = field(default_factory=list)
+    server: ServerFacts = field(default_factory=ServerFacts)
+
+    def include(self, other: "Export") -> None:
+        """Add the documents of another export that this one does not have."""
+        for kind, documents in other.documents.items():
+            self.documents[kind] = {**documents, **self.documents[kind]}
+        self.problems += other.problems
 
     def find(self, kind: DocumentKind, uuid: Any) -> Located | None:
         """Return a document, None if the export does not have it."""
@@ -66,18 +77,51 @@ def read_export(texts: Iterable[Text | Problem]) -> Export:
         except ConfigError as error:
             export.problems.append(Problem("rejected", text.location, error.key, error.problem))
             continue
-        kind = recognize(parsed)
+        kind = next((kind for kind, keys in _KEYS.items() if keys[0] in as_mapping(parsed)), None)
         if kind is not None:
-            body = {**parsed, **{key: parse_object(parsed.get(key)) for key in _TEXTS if key in parsed}}
-            export.documents[kind].setdefault(as_text(body["uuid"]).lower(), Located(text.location, body))
+            _add(export, kind, Located(text.location, _parse_texts(parsed)))
     return export
+
+
+def _add(export: Export, kind: DocumentKind, document: Located) -> None:
+    """Add a document. What is wrong with one of its fields costs this field, but for those that name it."""
+    location, body = document
+    error = _decoder(kind).error(body)
+    if error is not None:
+        is_lost = recognize(body) is None
+        message = error.problem if is_lost else f"{error.problem}: the field is not read"
+        export.problems.append(
+            Problem("rejected" if is_lost else "no-columns", location, error.path, message)
+        )
+        if is_lost:
+            return
+    uuid = as_text(body["uuid"]).lower()
+    known = export.documents[kind].setdefault(uuid, document)
+    if known.body != body:
+        export.problems.append(Problem("rejected", location, "uuid", f"is the UUID of {known.location} too"))
+
+
+def _parse_texts(document: Document) -> Document:
+    """Return a document with objects in place of the texts of objects; other text stays."""
+    return {key: _parse_text(value) if key in _TEXTS else value for key, value in document.items()}
+
+
+def _parse_text(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    try:
+        parsed = json.loads(value or "null")
+    except (ValueError, RecursionError):
+        return value
+    return parsed if parsed is None or isinstance(parsed, Mapping) else value
+
+
+@cache
+def _decoder(kind: DocumentKind) -> DocumentDecoder:
+    schema = load_schema(__package__, "superset.schema.json")
+    return DocumentDecoder({"$defs": schema["$defs"], **schema["$defs"][kind]})
 
 
 def parse_object(value: Any) -> Document:
     """Return an object that may be written as JSON text; an empty one for anything else."""
-    if isinstance(value, str):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return {}
-    return as_mapping(value)
+    return as_mapping(_parse_text(value))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
+from lineage_merge.sources.superset.documents import parse_object
 
 # A column or a metric that is shown; one that decides on rows; one by which they are sorted.
 Role = Literal["column", "metric", "filter", "sort", "time"]
@@ -17,7 +18,7 @@ _COLUMNS = frozenset(
     """
     groupby columns all_columns groupbyRows groupbyColumns x_axis series entity source target column dimension
     all_columns_x all_columns_y source_category target_category js_columns line_column geojson spatial
-    start_spatial end_spatial start_time end_time subcategories tooltip_columns series_columns
+    start_spatial end_spatial start_time end_time subcategories tooltip_columns series_columns geom_column
     """.split()
 )
 # In some types of charts these name columns, in others they are something else.
@@ -27,22 +28,25 @@ _METRICS = frozenset(
     metrics metric metric_2 percent_metrics secondary_metric size tooltip_metrics point_radius_fixed
     """.split()
 )
-_SORTS = frozenset(
-    "order_by_cols timeseries_limit_metric series_limit_metric orderby order_by_entity x_axis_sort".split()
-)
+_SORTS = frozenset("order_by_cols timeseries_limit_metric series_limit_metric orderby x_axis_sort".split())
 _FILTERS = frozenset("adhoc_filters filters having_filters where having extra_filters".split())
 _TIMES = frozenset("granularity_sqla granularity".split())
 # The keys of a table by its mode: of the other one they are left over.
 _TABLES = frozenset({"table", "ag-grid-table", "handlebars"})
 _OF_AGGREGATES = frozenset("groupby metrics percent_metrics timeseries_limit_metric".split())
 _OF_ROWS = frozenset("all_columns order_by_cols".split())
+# A chart as a matrix of charts: the roles of its keys, which end with ``_rows`` or ``_columns``, by its mode.
+_MATRIX: Mapping[str, Mapping[str, Role]] = {
+    "metrics": {"matrixify": "metric"},
+    "dimensions": {"matrixify_dimension": "column", "matrixify_topn_metric": "sort"},
+}
 # Keys that say how something looks, what was computed for another chart, or what is used above.
 _IGNORED = re.compile(
     r"(?:format(?:ting|ter)?|forma|scheme|colors?|picker|titles?|labels?|type|position|style|layout|size|margin"
     r"|width|height|range|bounds|text|header|template|lookup|config|suffix|symbol|asc|desc|grain_sqla|Order|Layout"
     r"|Function)(?:_?[bB])?$"
-    r"|^(?:viz_type|datasource|slice_id|url_params|dashboards|dashboardId|queryFields|extra_form_data|since|until"
-    r"|sort_by_metric|annotation_layers|select_country|markdown|x_axis_sort_\w+|js_\w+|matrixify_\w+|\w+_mode)$"
+    r"|^(?:viz_type|datasource|selected_chart|slice_id|url_params|dashboards|dashboardId|queryFields|extra_form_data|since|until"
+    r"|stackDimension|sort_by_metric|annotation_layers|select_country|markdown|x_axis_sort_\w+|js_\w+|matrixify_\w+|\w+_mode)$"
 )
 NO_FILTER = "No filter"
 
@@ -79,6 +83,23 @@ def read_uses(params: Mapping[str, Any], is_column: Callable[[str], bool]) -> It
     if params.get("sort_by_metric") is True:
         main = params.get("metric") or next(iter(as_list(params.get("metrics"))), None)
         yield from _read(Use("sort", "sort_by_metric", main))
+    if params.get("order_by_entity") is True:
+        yield from _read(Use("sort", "order_by_entity", params.get("entity")))
+    if params.get("matrixify_enable") is True:
+        yield from _read_matrix(params)
+    # Of a map: a chart that is drawn at each of its places, itself without such a one.
+    inner = parse_object(parse_object(params.get("selected_chart")).get("params"))
+    if inner:
+        yield from read_uses({**inner, "selected_chart": None}, is_column)
+
+
+def _read_matrix(params: Mapping[str, Any]) -> Iterator[Use]:
+    for axis in ("rows", "columns"):
+        for start, role in _MATRIX.get(as_text(params.get(f"matrixify_mode_{axis}")), {}).items():
+            value = params.get(f"{start}_{axis}")
+            yield from _read(
+                Use(role, start, as_mapping(value).get("dimension") if role == "column" else value)
+            )
 
 
 def find_unknown(params: Mapping[str, Any], is_known: Callable[[str], bool]) -> Iterator[str]:
@@ -87,6 +108,16 @@ def find_unknown(params: Mapping[str, Any], is_known: Callable[[str], bool]) -> 
     for key, value in params.items():
         if key.removesuffix("_b") not in roles and not _IGNORED.search(key) and _names(value, is_known):
             yield key
+
+
+def find_malformed(params: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys that name columns and metrics in no known form."""
+    for key in params:
+        value, plain = params[key], key.removesuffix("_b")
+        if plain in _FILTERS | _SORTS | _METRICS | _COLUMNS and plain not in ("size", "subcategories"):
+            values = value if isinstance(value, list) else [value]
+            if any(isinstance(one, int | float) and not isinstance(one, bool) for one in values):
+                yield key
 
 
 def _left_over(params: Mapping[str, Any]) -> frozenset[str]:

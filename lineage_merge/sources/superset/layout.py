@@ -8,6 +8,7 @@ from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 from lineage_merge.sources.superset.documents import Document
 
 _ROOT = "ROOT_ID"
+_VERSION = "DASHBOARD_VERSION_KEY"
 # Filters of a column, and of the time range of a chart.
 _OF_COLUMNS = frozenset({"filter_select", "filter_range"})
 _OF_TIME = "filter_time"
@@ -44,11 +45,7 @@ class NativeFilter:
 
 def place_charts(position: Document) -> list[PlacedChart]:
     """Return the charts of a layout in reading order, each once."""
-    uuids = {
-        meta.get("chartId"): as_text(meta.get("uuid")).lower()
-        for meta in (as_mapping(as_mapping(node).get("meta")) for node in position.values())
-        if as_text(meta.get("uuid")) and isinstance(meta.get("chartId"), int)
-    }
+    uuids = _list_uuids(position)
     placed: dict[str, PlacedChart] = {}
     seen: set[str] = set()
     for identifier, above, tabs in _walk(position, seen):
@@ -63,6 +60,30 @@ def place_charts(position: Document) -> list[PlacedChart]:
                 chart = PlacedChart(uuid, number, known.title or title, known.tab, known.above | chart.above)
             placed[uuid] = chart
     return list(placed.values())
+
+
+def _list_uuids(position: Document) -> dict[int, str]:
+    """Return the UUIDs of charts by number."""
+    metas = (as_mapping(as_mapping(node).get("meta")) for node in position.values())
+    return {
+        number: uuid.lower()
+        for meta in metas
+        if isinstance(number := meta.get("chartId"), int) and (uuid := as_text(meta.get("uuid")))
+    }
+
+
+def find_damages(position: Document) -> Iterator[str]:
+    """Yield the ids of parts that are no objects, of missing charts, and of charts without UUID."""
+    nodes = {name: node for name, node in position.items() if isinstance(node, Mapping)}
+    uuids = _list_uuids(position)
+    children = (child for node in nodes.values() for child in as_list(node.get("children")))
+    charts = {as_text(child): None for child in children if as_text(child).startswith("CHART")}
+    for name in {**position, **charts}:
+        meta = as_mapping(nodes.get(name, {}).get("meta"))
+        is_chart = name in nodes and nodes[name].get("type") == "CHART"
+        has_chart = as_text(meta.get("uuid")) or next(_numbers([meta.get("chartId")]), 0) in uuids
+        if (name not in nodes and name != _VERSION) or (is_chart and not has_chart):
+            yield name
 
 
 def _walk(position: Document, seen: set[str]) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from lineage_merge.column_lineage.value_graph import Input, Value
@@ -9,7 +10,7 @@ from lineage_merge.model.elements import Reference
 from lineage_merge.sources.custom_sql import Columns, QueryTable, read_query
 from lineage_merge.sources.data_source import DataSource, quote_table
 from lineage_merge.sources.superset.template_values import Unrenderable
-from lineage_merge.sources.superset.templates import strip_templates
+from lineage_merge.sources.superset.templates import VALUE, strip_templates
 
 _URL = "data-set"
 # How Superset calls a virtual data set in queries.
@@ -82,6 +83,14 @@ def _replace_columns(value: Columns, own: str, columns: Mapping[str, Columns]) -
             waiting += new
 
 
+def quote_columns(names: Sequence[str], dialect: str) -> list[str]:
+    """Return names of columns as SQL has them. Needs sqlglot."""
+    from sqlglot import Dialect, exp
+
+    known = dialect if Dialect.get(dialect) else None
+    return [exp.column(name, quoted=True).sql(known) for name in names]
+
+
 def read_virtual(
     text: str,
     names: Sequence[str],
@@ -90,14 +99,9 @@ def read_virtual(
     tables: Mapping[str, Sequence[str]],
 ) -> QueryTable:
     """Return the columns of a virtual data set by their names; in the query they may be in another order."""
-    try:
-        from sqlglot import Dialect, exp
-    except ModuleNotFoundError as error:
-        if error.name != "sqlglot":
-            raise
+    if find_spec("sqlglot") is None:
         return read_query(text, names, source, key, tables)
-    dialect = source.dialect if Dialect.get(source.dialect) else ""
-    columns = ", ".join(exp.column(name, quoted=True).sql(dialect or None) for name in names) or "*"
+    columns = ", ".join(quote_columns(names, source.dialect)) or "*"
     query = text.strip().rstrip(";")
     statement = f"SELECT {columns} FROM (\n{query}\n) AS {VIRTUAL}"  # noqa: S608 (never run)
     return read_query(statement, names, source, key, tables)
@@ -109,4 +113,14 @@ def read_tables(text: str, source: DataSource, key: Callable[[Reference], str]) 
         statement = strip_templates(text)
     except Unrenderable:
         return False
-    return not read_query(statement, [], source, key, {}).problems
+
+    found: set[str] = set()
+
+    def key_of(reference: Reference) -> str:
+        if reference.name.lower().endswith(VALUE):
+            return ""
+        found.add(key(reference))
+        return key(reference)
+
+    read_query(statement, [], source, key_of, {})
+    return bool(found)

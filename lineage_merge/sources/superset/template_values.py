@@ -1,10 +1,12 @@
 """Expressions of Jinja as text of SQL, without a server. Pure."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Tokens = list[str]
+# Returns the table that a call of another data set stands for, by its arguments. Raises `Unrenderable`.
+WriteDataSet = Callable[[Sequence[Tokens]], str]
 
 # What a value is that only a server knows: valid as a number, and in quotes.
 _VALUE = "1"
@@ -46,9 +48,15 @@ def split_tokens(text: str) -> Tokens:
 class Values:
     """Values of expressions. `variables`: those that the template sets, and the data set's parameters."""
 
-    def __init__(self, parameters: Mapping[str, Any], find_metric: Callable[[str], str | None]) -> None:
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        find_metric: Callable[[str], str | None],
+        write_data_set: WriteDataSet,
+    ) -> None:
         self.variables = {name: _show(value) for name, value in parameters.items()}
         self._find_metric = find_metric
+        self._write_data_set = write_data_set
         self._depth = 0
 
     def set_loop(self, names: Tokens) -> None:
@@ -104,6 +112,8 @@ class Values:
             if (expression := self._find_metric(name)) is not None:
                 return expression
             raise Unrenderable("names a metric that its data set does not have")
+        if first == "dataset" and tokens[1:2] == ["("]:
+            return self._write_data_set(_split_at(_arguments(tokens), (",",)))
         is_known = first in (_FUNCTIONS if tokens[1:2] == ["("] else _VARIABLES | {"true", "false", "none"})
         if not is_known:
             raise Unrenderable(f"names {first[:50]}, which only the server knows")

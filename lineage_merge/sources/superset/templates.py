@@ -14,12 +14,14 @@ from lineage_merge.sources.superset.template_values import (
     Tokens,
     Unrenderable,
     Values,
+    WriteDataSet,
     split_tokens,
 )
 
 _OPENING = re.compile(r"\{[{%#]")
 _CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}"}
 _MAX_DEPTH = 100
+VALUE = "superset_value"
 
 
 @dataclass(slots=True)
@@ -33,19 +35,24 @@ class _Block:
     start: int = 0
 
 
-def render(text: str, parameters: Mapping[str, Any], find_metric: Callable[[str], str | None]) -> str:
+def render(
+    text: str,
+    parameters: Mapping[str, Any],
+    find_metric: Callable[[str], str | None],
+    write_data_set: WriteDataSet,
+) -> str:
     """Return the SQL of a template. Raises `Unrenderable`, without the template's text.
 
     `parameters` are the data set's own; `find_metric` returns the expression of a saved metric.
     """
-    return _Renderer(Values(parameters, find_metric)).render(text)
+    return _Renderer(Values(parameters, find_metric, write_data_set)).render(text)
 
 
 def strip_templates(text: str) -> str:
-    """Return SQL with a name in place of each value, and without statements; for its tables alone."""
+    """Return SQL with `VALUE` in place of each value, and without statements; for its tables alone."""
     written: list[str] = []
     for part, kind in _split(text):
-        written.append(part if not kind else "_" if kind == "{{" else " ")
+        written.append(part if not kind else VALUE if kind == "{{" else " ")
     return "".join(written)
 
 

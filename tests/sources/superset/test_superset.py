@@ -318,4 +318,4 @@ def test_doctor_wants_the_address_of_an_export() -> None:
 )
 def test_templates_cost_no_more_than_their_length(text: str, parameters: dict[str, str]) -> None:
     with suppress(Unrenderable):
-        assert len(render(text, parameters, lambda _: None)) <= 1_000_000
+        assert len(render(text, parameters, lambda _: None, lambda _: "")) <= 1_000_000
