@@ -132,6 +132,7 @@ TEXTS: dict[str, tuple[str, Any]] = {
             ),
         ),
     ),
+    "declared": ("[lineage/partners.yml, s3://b/declared]", ("lineage/partners.yml", "s3://b/declared")),
     "superset": (
         "[{export: s3://b/superset, url: 'https://bi.example.com', dashboards: [Sales*]}]",
         (Superset("s3://b/superset", "https://bi.example.com", dashboards=("Sales*",)),),
@@ -621,7 +622,7 @@ def test_a_configuration_without_a_source_is_rejected() -> None:
 
     assert error.message.endswith(
         ": no source: set spline, capture, event_log, openlineage, hive, query_log, dbt, sql, quicksight"
-        " or superset"
+        ", superset or declared"
     )
 
 

@@ -16,8 +16,7 @@ from lineage_merge.model.errors import ConfigError
 
 
 @command(
-    'lineage-merge declare "sftp://partner.example.com|out/orders" s3://raw/orders \\\n'
-    '      --why "the partner\'s job copies the file every night"',
+    'lineage-merge declare s3://partner/orders s3://raw/orders --why "a job of the partner"',
     'lineage-merge declare s3://raw/orders#id s3://lake/orders#order_id --why "a macro" --until 2027-06-30',
     short_help="Declare an edge that no tool reports.",
 )

@@ -14,7 +14,11 @@ from lineage_merge.orchestration.configuration import CONFIGURATION
 REDSHIFT = "redshift://warehouse.eu-west-1:5439"
 DBT = {"manifest": "target/manifest.json", "namespace": REDSHIFT}
 SQL = {"path": "etl/sql/", "dialect": "redshift", "namespace": REDSHIFT}
-DASHBOARDS = {"quicksight": [{"definitions": "dashboards/"}], "superset": [{"export": "exports/"}]}
+OTHERS = {
+    "quicksight": [{"definitions": "dashboards/"}],
+    "superset": [{"export": "exports/"}],
+    "declared": ["partners.yml"],
+}
 HIVE = {"log": "etl/sql-server.log"}
 
 
@@ -26,25 +30,31 @@ def completeness(*rejected: str, **sources: Any) -> SourceCompleteness:
 def test_sources_read_without_problems_are_complete() -> None:
     assert completeness(dbt=[DBT], hive=HIVE) == SourceCompleteness(
         runs=True,
-        projects={"dbt": True, "sql": False, "quicksight": False, "superset": False},
+        projects={"dbt": True, "sql": False, "quicksight": False, "superset": False, "declared": False},
         retire_after=3,
         job_types=("hive",),
     )
 
 
-@pytest.mark.parametrize("broken", ["dbt", "sql", "quicksight", "superset"])
+@pytest.mark.parametrize("broken", ["dbt", "sql", *OTHERS])
 def test_a_rejected_document_makes_only_the_projects_of_its_source_incomplete(
     broken: str,
 ) -> None:
-    found = completeness(broken, dbt=[DBT], sql=[SQL], hive=HIVE, **DASHBOARDS)
-    assert found.projects == {kind: kind != broken for kind in ("dbt", "sql", "quicksight", "superset")}
+    found = completeness(broken, dbt=[DBT], sql=[SQL], hive=HIVE, **OTHERS)
+    assert found.projects == {kind: kind != broken for kind in ("dbt", "sql", *OTHERS)}
     assert found.runs
 
 
 @pytest.mark.parametrize("broken", ["hive", "openlineage"])
 def test_a_rejected_document_of_a_source_of_runs_makes_runs_incomplete(broken: str) -> None:
     found = completeness(broken, dbt=[DBT], sql=[SQL], hive=HIVE, openlineage={"events": "events.json"})
-    assert found.projects == {"dbt": True, "sql": True, "quicksight": False, "superset": False}
+    assert found.projects == {
+        "dbt": True,
+        "sql": True,
+        "quicksight": False,
+        "superset": False,
+        "declared": False,
+    }
     assert not found.runs
 
 
