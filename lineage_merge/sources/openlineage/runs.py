@@ -7,6 +7,7 @@ from typing import Any
 
 from lineage_merge.infra.batches import gather
 from lineage_merge.sources.openlineage.documents import Document, moment
+from lineage_merge.sources.openlineage.explicit_lineage import add_explicit_lineage
 
 _ENDS = ("COMPLETE", "ABORT", "FAIL")
 _ORDER = {"START": 0, "RUNNING": 1, "OTHER": 2}
@@ -58,13 +59,14 @@ def combine_events(events: Iterable[Document]) -> Run:
         reported = [moment(event) for event in in_order if event.get("eventType") == "RUNNING"]
         at = reported[-1] if reported else None
     producers = [event["producer"] for event in in_order if event.get("producer")]
+    facets = _merge_facets(event["run"] for event in in_order).get("facets") or {}
     return Run(
         run_id=in_order[0]["run"]["runId"],
         job=jobs,
-        facets=_merge_facets(event["run"] for event in in_order).get("facets") or {},
+        facets=facets,
         producer=producers[-1] if producers else "",
         inputs=_datasets(in_order, "inputs"),
-        outputs=_datasets(in_order, "outputs"),
+        outputs=add_explicit_lineage(jobs.get("facets") or {}, facets, _datasets(in_order, "outputs")),
         at=at,
         failed=failed,
         duration_ms=max(at - starts[0], 0) if at is not None and starts else None,
@@ -85,7 +87,7 @@ def as_run(event: Document) -> Run:
         facets={},
         producer=event.get("producer") or "",
         inputs=_datasets([event], "inputs"),
-        outputs=_datasets([event], "outputs"),
+        outputs=add_explicit_lineage(event["job"].get("facets") or {}, {}, _datasets([event], "outputs")),
         at=moment(event),
     )
 

@@ -37,6 +37,7 @@ from lineage_merge.sources.openlineage.datasets import (
     yield_stored_edges,
 )
 from lineage_merge.sources.openlineage.documents import Document, sets_of, text
+from lineage_merge.sources.openlineage.explicit_lineage import list_explicit_inputs
 from lineage_merge.sources.openlineage.field_paths import input_fields, select_known_fields, with_field_paths
 from lineage_merge.sources.openlineage.jobs import JobRun, is_airflow, is_spark, job_of, own_name
 from lineage_merge.sources.openlineage.known_datasets import find_key
@@ -139,7 +140,9 @@ def translate(run: Run, key: DatasetKey, sequence: int | None = None) -> Iterato
     properties: dict[str, Scalar] = {"write_mode": mode} if mode else {}
     if sequence is not None:
         properties["sequence"] = sequence
-    sources = inputs.keys() | _column_sources(facet, job.name)
+    explicit = list_explicit_inputs(output)
+    fed = inputs.keys() if explicit is None else {reference(*source, job.name) for source in explicit}
+    sources = fed | _column_sources(facet, job.name)
     columns = column_elements(facet, job, target)
     operation = row_operation(run)
     if operation is not None:
@@ -181,10 +184,13 @@ def translate_dataset(event: Document, location: str) -> Iterator[Element]:
         return
     ref = reference(*key)
     yield from dataset_elements(dataset, find_stored_table(dataset, ref), Authority.CATALOG)
-    facet = (dataset.get("facets") or {}).get("columnLineage") or {}
-    if _column_sources(facet, ""):
+    facets = dataset.get("facets") or {}
+    if _column_sources(facets.get("columnLineage") or {}, ""):
         what = "the event names no job, so its column lineage cannot be used"
         yield Problem("skipped", location, "dataset.facets.columnLineage", what)
+    if as_mapping(facets.get("lineage")):
+        what = "the event names no job, so its lineage cannot be used"
+        yield Problem("skipped", location, "dataset.facets.lineage", what)
 
 
 def _job(run: Run, job_run: JobRun) -> Job:
