@@ -94,6 +94,20 @@ def declare_retire_after() -> int:
     )
 
 
+def _parse_url(text: str, key: str) -> str:
+    if "@" in text:
+        raise ConfigError(key, "contains a user or password: use the keys for them that end with _env")
+    return text.strip().rstrip("/")
+
+
+# The address of a server with an HTTP API.
+SERVER_URL = Form(
+    r"^https?://[^\s?#]+$",
+    "http://host:port or https://...",
+    {"": "give the address without query"},
+    is_secret=True,
+    parse=_parse_url,
+)
 CatalogName = Annotated[str, Form("^[A-Za-z_][A-Za-z0-9_-]*$", "the name of a Spark catalog")]
 
 

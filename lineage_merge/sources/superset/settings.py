@@ -7,18 +7,13 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from lineage_merge.infra.redaction import redact
-from lineage_merge.infra.setting import Form, SecretName, VariableName, declare
+from lineage_merge.infra.setting import SecretName, VariableName, declare
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.kinds import Kind
+from lineage_merge.sources.settings import SERVER_URL
 
 # Stands for the host of an export whose server is not configured.
 UNKNOWN_HOST = "superset"
-
-
-def _parse_url(text: str, key: str) -> str:
-    if "@" in text:
-        raise ConfigError(key, "contains a user or password: use username and password_env")
-    return text.strip().rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +33,7 @@ class Superset:
         "address of Superset; with an export: of the Superset that it comes from, for names and links",
         "",
         "https://superset.example.com",
-        form=Form(
-            r"^https?://[^\s?#]+$",
-            "http://host:port or https://...",
-            {"": "give the address without query"},
-            is_secret=True,
-            parse=_parse_url,
-        ),
+        form=SERVER_URL,
     )
     username: str = declare("user to log in as", "", "reader")
     provider: Literal["db", "ldap"] = declare("where the user is known", "db")
