@@ -53,7 +53,8 @@ def read_services(engine: Engine, settings: OpenLineage) -> ServiceEvents:
         since = _find_start(settings, newest.at if newest else None)
         listed = datazone.list_events(domain, since)
         failed = sum(event.failed for event in listed)
-        notes.append(Count("OpenLineage events that DataZone could not process", failed))
+        if failed:
+            notes.append(Count("OpenLineage events that DataZone could not process", failed))
         add(domain, listed, len(listed), partial(datazone.read_events, domain), since)
     if settings.marquez:
         server = settings.marquez.with_secret()
