@@ -1,7 +1,7 @@
 """Servers with events of OpenLineage: a domain of DataZone, and a Marquez, as their documents describe them.
 
-Marquez is that of `OpenLineageResource.java` and `OpenLineageDao.java` (0.51): only run events are listed, the
-number is that of all, and events of one time are in any order, another one for each request.
+Marquez is that of `OpenLineageResource.java` and `OpenLineageDao.java` (0.51): only run events are listed,
+the number is that of all, and events of one time are in any order, another one for each request.
 """
 
 import json
@@ -39,9 +39,11 @@ class DataZone:
     def post(self, events: Iterable[Event | bytes], at: int = 0) -> "DataZone":
         for event in events:
             identifier = f"{len(self.events):014}"
-            is_text = isinstance(event, bytes)
-            self.events[identifier] = event if is_text else json.dumps(event, indent=1).encode()
-            self.times[identifier] = at if is_text else moment(event)  # type: ignore[arg-type]
+            if isinstance(event, bytes):
+                self.events[identifier], self.times[identifier] = event, at
+            else:
+                self.events[identifier] = json.dumps(event, indent=1).encode()
+                self.times[identifier] = moment(event)
         return self
 
     def __call__(self, request: Request) -> Answer:

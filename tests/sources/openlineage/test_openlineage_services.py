@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -292,9 +291,9 @@ def test_the_calls_of_datazone_are_those_of_its_service_model(monkeypatch: pytes
         stubber.add_response(list_events, {"items": [item]}, newest_asked)
         stubber.add_response(list_events, {"items": [item], "nextToken": "next"}, asked)
         stubber.add_client_error(list_events, "ThrottlingException", "Rate exceeded", 429)
+        listed = settings.DataZone(DOMAIN, "eu-west-1")
+        assert client.find_newest(listed) == ("a" * 14, moment({"eventTime": newest.isoformat()}), False)
         with pytest.raises(SourceError, match=f"{NAME}: ThrottlingException: Rate exceeded"):
-            listed = settings.DataZone(DOMAIN, "eu-west-1")
-            assert client.find_newest(listed) == ("a" * 14, moment({"eventTime": newest.isoformat()}), False)
             client.list_events(listed, moment({"eventTime": since.isoformat()}))
         stubber.add_response(list_events, {"items": [item], "nextToken": "next"}, asked)
         stubber.add_response(list_events, {"items": [other]}, {**asked, "nextToken": "next"})
@@ -321,9 +320,9 @@ def test_a_call_without_permission_is_one_clear_line(domain: DataZone, operation
 def test_an_error_in_a_task_of_an_engine_is_one_clear_line(domain: DataZone, each_engine: Engine) -> None:
     domain.post(pair("one"))
     domain.denied = "GetLineageEvent"
-    with pytest.raises(SourceDenied, match=f"^{NAME}: AccessDeniedException: not authorized$"):
-        with each_engine.own_errors():
-            read(IN_DATAZONE, each_engine)
+    problem = f"^{NAME}: AccessDeniedException: not authorized$"
+    with pytest.raises(SourceDenied, match=problem), each_engine.own_errors():
+        read(IN_DATAZONE, each_engine)
 
 
 def test_an_unknown_domain_and_an_unreachable_service_are_clear(
@@ -339,7 +338,7 @@ def test_an_unknown_domain_and_an_unreachable_service_are_clear(
     with pytest.raises(SourceUnreachable, match=f"^{name}: EndpointConnectionError$"):
         check_sources(config)
     monkeypatch.delenv("AWS_DEFAULT_REGION")
-    with pytest.raises(SourceError, match="^DataZone dzd_other: You must specify a region.$"):
+    with pytest.raises(SourceError, match=r"^DataZone dzd_other: You must specify a region\.$"):
         read({"datazone": {"domain": "dzd_other"}})
 
 
@@ -365,6 +364,8 @@ def test_marquez_wants_its_key_and_requests_are_repeated(
     path = "/api/v1/events/lineage"
     with pytest.raises(SourceDenied, match=f"^Marquez {receiver.url}: no permission for {path} .HTTP 401.$"):
         read(at(receiver))
+    known = settings.Marquez(receiver.url, "MARQUEZ_KEY").with_secret()
+    assert (known.secret(), "s3cr3t" in repr(known) + str(known)) == ("s3cr3t", False)
     monkeypatch.delenv("MARQUEZ_KEY")
     with pytest.raises(ConfigError, match=r"openlineage.marquez.api_key_env: the environment variable"):
         read(at(receiver, api_key_env="MARQUEZ_KEY"))
@@ -391,9 +392,9 @@ def test_a_worker_gets_the_key_of_marquez_from_the_driver(
     ],
 )
 def test_another_answer_than_marquez_gives_is_named(answer: Any, problem: str) -> None:
-    with receiving(lambda _: answer) as server:
-        with pytest.raises(SourceError, match=re.escape(f"Marquez {server.url}: {problem}")):
-            read(at(server))
+    with receiving(lambda _: answer) as server, pytest.raises(SourceError) as raised:
+        read(at(server))
+    assert str(raised.value).startswith(f"Marquez {server.url}: {problem}")
 
 
 # ---- settings, doctor and init
