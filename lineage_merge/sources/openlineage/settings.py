@@ -1,6 +1,5 @@
 """The ``openlineage`` configuration section, and the kind of documents that are read."""
 
-import os
 import re
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +8,7 @@ from lineage_merge.infra.setting import Form, RegionName, SecretName, Texts, Var
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.kafka_landing.settings import Kafka
 from lineage_merge.sources.kinds import Kind
-from lineage_merge.sources.settings import SERVER_URL, RunSelection
+from lineage_merge.sources.settings import SERVER_URL, RunSelection, read_secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +60,10 @@ class Marquez:
         """Return the API key, "" without one. Raises `ConfigError` if it is missing, `SourceError`."""
         if self.known_secret is not None:
             return self.known_secret
-        if self.api_key_secret:
-            from lineage_merge.infra.aws import secret
-
-            return secret(self.api_key_secret, "openlineage.marquez.api_key_secret")
-        if self.api_key_env and self.api_key_env not in os.environ:
-            # Without the variable's name: it may be the secret itself by mistake.
-            problem = "the environment variable of this name is not set; set it, or give a variable's name"
-            raise ConfigError("openlineage.marquez.api_key_env", problem)
-        return os.environ[self.api_key_env] if self.api_key_env else ""
+        if not (self.api_key_env or self.api_key_secret):
+            return ""
+        key = "openlineage.marquez.api_key"
+        return read_secret(self.api_key_env, f"{key}_env", self.api_key_secret, f"{key}_secret")
 
     def __str__(self) -> str:
         """Return ``Marquez http://marquez:5000``, for messages."""

@@ -1,6 +1,5 @@
 """The ``superset`` configuration section, one entry per server or export, and the kind of documents."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -10,7 +9,7 @@ from lineage_merge.infra.redaction import redact
 from lineage_merge.infra.setting import SecretName, VariableName, declare
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.kinds import Kind
-from lineage_merge.sources.settings import SERVER_URL
+from lineage_merge.sources.settings import SERVER_URL, read_secret
 
 # Stands for the host of an export whose server is not configured.
 UNKNOWN_HOST = "superset"
@@ -81,17 +80,9 @@ class Superset:
         """Return the password or token. Raises `ConfigError` if it is missing, `SourceError`."""
         if self.known_secret is not None:
             return self.known_secret
-        if self.password_secret:
-            from lineage_merge.infra.aws import secret
-
-            return secret(self.password_secret, "superset.password_secret")
-        try:
-            return os.environ[self.token_env or self.password_env]
-        except KeyError:
-            # Without the variable's name: it may be the secret itself by mistake.
-            problem = "the environment variable of this name is not set; set it, or give a variable's name"
-            name = "token_env" if self.token_env else "password_env"
-            raise ConfigError(f"superset.{name}", problem) from None
+        name = "token_env" if self.token_env else "password_env"
+        variable = self.token_env or self.password_env
+        return read_secret(variable, f"superset.{name}", self.password_secret, "superset.password_secret")
 
     @property
     def namespace(self) -> str:
