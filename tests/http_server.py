@@ -44,9 +44,9 @@ class Receiver:
 
 
 @contextmanager
-def serving(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[ThreadingHTTPServer]:
-    """Serve requests by a handler of the standard library."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+def serving(handler: Callable[..., BaseHTTPRequestHandler], port: int = 0) -> Iterator[ThreadingHTTPServer]:
+    """Serve requests by a handler of the standard library (port 0: a free one)."""
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
@@ -59,7 +59,7 @@ def serving(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[Threadin
 
 
 @contextmanager
-def receiving(answer: Callable[[Request], Answer]) -> Iterator[Receiver]:
+def receiving(answer: Callable[[Request], Answer], port: int = 0) -> Iterator[Receiver]:
     """Serve requests by a function."""
     receiver = Receiver(answer)
 
@@ -87,6 +87,6 @@ def receiving(answer: Callable[[Request], Answer]) -> Iterator[Receiver]:
         def log_message(self, *_: object) -> None:
             """Not on standard error."""
 
-    with serving(Handler) as server:
+    with serving(Handler, port) as server:
         receiver.url = f"http://127.0.0.1:{server.server_address[1]}"
         yield receiver

@@ -20,6 +20,7 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_ba
 from werkzeug.serving import make_server
 
 _SOCKET = pytest.StashKey[socket.socket]()
+_DATAZONE = pytest.StashKey[int]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,6 +36,13 @@ def pytest_configure(config: pytest.Config) -> None:
         patch.delenv(name)
     for service in ("S3", "GLUE", "SECRETS_MANAGER"):
         patch.setenv(f"AWS_ENDPOINT_URL_{service}", f"http://127.0.0.1:{taken.getsockname()[1]}")
+    # moto has no DataZone: a test serves it here (`tests/sources/openlineage/event_services.py`).
+    reserved = socket.socket()
+    config.add_cleanup(reserved.close)
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind(("127.0.0.1", 0))
+    config.stash[_DATAZONE] = reserved.getsockname()[1]
+    patch.setenv("AWS_ENDPOINT_URL_DATAZONE", f"http://127.0.0.1:{config.stash[_DATAZONE]}")
     patch.setenv("AWS_ACCESS_KEY_ID", "testing")
     patch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
@@ -99,6 +107,12 @@ def s3_url(pytestconfig: pytest.Config) -> Iterator[str]:
     """The address of a running S3 server, the one that ``AWS_ENDPOINT_URL_S3`` names."""
     with serving(pytestconfig.stash[_SOCKET]) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def datazone_port(pytestconfig: pytest.Config) -> int:
+    """The port of ``AWS_ENDPOINT_URL_DATAZONE``, on which nothing listens."""
+    return pytestconfig.stash[_DATAZONE]
 
 
 @pytest.fixture

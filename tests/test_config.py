@@ -96,6 +96,12 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "openlineage.kafka.options": ("{security.protocol: SSL}", {"security.protocol": "SSL"}),
     "openlineage.kafka.options_env": ("{sasl.jaas.config: LOGIN}", {"sasl.jaas.config": "LOGIN"}),
     "openlineage.kafka.options_secret": ("{ssl.key.password: 'a#b'}", {"ssl.key.password": "a#b"}),
+    "openlineage.datazone.domain": ("dzd_4abcdefghijklm", "dzd_4abcdefghijklm"),
+    "openlineage.datazone.region": ("eu-west-1", "eu-west-1"),
+    "openlineage.marquez.url": ("http://marquez:5000/", "http://marquez:5000"),
+    "openlineage.marquez.api_key_env": ("MARQUEZ_KEY", "MARQUEZ_KEY"),
+    "openlineage.marquez.api_key_secret": ("marquez#key", "marquez#key"),
+    "openlineage.marquez.timeout_seconds": ("5", 5),
     "openlineage.jobs": ("*_load, tickit_*", ("*_load", "tickit_*")),
     "openlineage.namespaces": ("prod, test?", ("prod", "test?")),
     "openlineage.runs": ("all", Runs("all")),
@@ -221,8 +227,13 @@ def settings_for_key(dotted: str) -> dict[str, Any]:
     if dotted.startswith("spline.kafka."):
         return SETTINGS | {"spline": {"kafka": {"servers": "a:1", "topic": "t", "landing": "l"}}}
     if dotted.startswith("openlineage."):
-        kafka = {"servers": "a:1", "topic": "t", "landing": "l"}
-        return SETTINGS | {"openlineage": {"events": "e", **({"kafka": kafka} if "kafka" in dotted else {})}}
+        services = {
+            "kafka": {"servers": "a:1", "topic": "t", "landing": "l"},
+            "datazone": {"domain": "dzd_other"},
+            "marquez": {"url": "http://other"},
+        }
+        service = {name: keys for name, keys in services.items() if name in dotted.split(".")}
+        return SETTINGS | {"openlineage": {"events": "e", **service}}
     if dotted.startswith("capture."):
         return SETTINGS | {"capture": {"files": "lineage"}}
     if dotted.startswith("event_log."):

@@ -8,6 +8,7 @@ from lineage_merge.infra.aws import API_DENIED, boto_client
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 
+_DENIED = API_DENIED | {"UnauthorizedException"}
 _MISSING = frozenset({"ResourceNotFoundException", "EntityNotFoundException"})
 # Tasks call concurrently, so that calls are throttled.
 _ATTEMPTS = 8
@@ -37,7 +38,7 @@ def _translate_errors(resource: str) -> Iterator[None]:
     except boto.ClientError as error:
         code = str(error.response.get("Error", {}).get("Code", ""))
         message = redact(f"{resource}: {code}: {error.response.get('Error', {}).get('Message', '')}")
-        kind = SourceDenied if code in API_DENIED else SourceMissing if code in _MISSING else SourceError
+        kind = SourceDenied if code in _DENIED else SourceMissing if code in _MISSING else SourceError
         raise kind(message) from None
     except (boto.NoCredentialsError, boto.PartialCredentialsError, boto.CredentialRetrievalError):
         raise SourceDenied(f"{resource}: no AWS credentials found") from None

@@ -1,5 +1,6 @@
 """Settings that several sources share. Imports no Spark: it is loaded with the configuration."""
 
+import os
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -94,6 +95,36 @@ def declare_retire_after() -> int:
     )
 
 
+def read_secret(variable: str, variable_key: str, reference: str, reference_key: str) -> str:
+    """Return a secret of Secrets Manager, else of an environment variable; the keys are for messages.
+
+    Raises `ConfigError` if it is missing, `SourceError`.
+    """
+    if reference:
+        from lineage_merge.infra.aws import secret
+
+        return secret(reference, reference_key)
+    if variable not in os.environ:
+        # Without the variable's name: it may be the secret itself by mistake.
+        problem = "the environment variable of this name is not set; set it, or give a variable's name"
+        raise ConfigError(variable_key, problem)
+    return os.environ[variable]
+
+
+def _parse_url(text: str, key: str) -> str:
+    if "@" in text:
+        raise ConfigError(key, "contains a user or password: use the keys for them that end with _env")
+    return text.strip().rstrip("/")
+
+
+# The address of a server with an HTTP API.
+SERVER_URL = Form(
+    r"^https?://[^\s?#]+$",
+    "http://host:port or https://...",
+    {"": "give the address without query"},
+    is_secret=True,
+    parse=_parse_url,
+)
 CatalogName = Annotated[str, Form("^[A-Za-z_][A-Za-z0-9_-]*$", "the name of a Spark catalog")]
 
 

@@ -22,10 +22,10 @@ from lineage_merge.column_lineage.transformations import Transformation
 from lineage_merge.exporters.graph_batches import DatasetSchema, Flow
 from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
 from lineage_merge.model.elements import FIELD, column_of, dataset_of, dot_path, structures_of
-from lineage_merge.model.version import __version__
+from lineage_merge.model.version import PRODUCER_URN, __version__
 
-# The specification requires a URI; a URN is not an address.
-PRODUCER = f"urn:lineage-merge:{__version__}"
+# The specification requires a URI.
+PRODUCER = f"{PRODUCER_URN}{__version__}"
 
 _DIRECT = {Transformation.IDENTITY.name, Transformation.TRANSFORMATION.name, Transformation.AGGREGATION.name}
 # Kinds of dbt tables, which OpenLineage's types do not distinguish.

@@ -57,6 +57,18 @@ def check_events(document: object, location: str) -> Iterator[Event | Problem]:
         yield problem or Event(location, event)
 
 
+def events_of_body(body: bytes, location: str) -> Iterator[Event | Problem]:
+    """Yield the events of a document that a service stores as an event; anything else is a problem."""
+    try:
+        document = json.loads(body.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        yield Problem("rejected", location, "", f"not UTF-8 text (byte {error.start})")
+    except (ValueError, RecursionError):
+        yield Problem("rejected", location, "", "not JSON")
+    else:
+        yield from check_events(document, location)
+
+
 def _report_unmarked(text: str, location: str) -> Problem:
     try:
         document = json.loads(text)

@@ -114,13 +114,13 @@ def _job_namespace(subject: Subject) -> Iterator[Names]:
 # ---- counts
 
 
-def counts(subjects: Rows[Subject], parts: list[Slice]) -> Iterator[Element]:
-    """Yield the numbers of distinct events and of their runs, and a notice if there are none."""
+def counts(subjects: Rows[Subject], parts: list[Slice], settings: OpenLineage) -> Iterator[Element]:
+    """Yield the numbers of distinct events and of their runs, and a notice if files have none."""
     numbers = subjects.map_partitions(_numbers).collect()
     events = sum(events for events, _ in numbers)
     yield Count("OpenLineage events", events)
     yield Count("OpenLineage runs", sum(runs for _, runs in numbers))
-    if not events:
+    if not events and (settings.events or settings.kafka):
         yield line_files.nothing_found("OpenLineage", "events", "event", parts, EVENTS)
 
 

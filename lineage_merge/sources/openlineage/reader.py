@@ -21,6 +21,7 @@ from lineage_merge.sources.openlineage.jobs import job_of
 from lineage_merge.sources.openlineage.known_datasets import with_known_datasets
 from lineage_merge.sources.openlineage.related_runs import with_related_runs
 from lineage_merge.sources.openlineage.runs import as_run, newest
+from lineage_merge.sources.openlineage.services import read_services
 from lineage_merge.sources.openlineage.settings import OpenLineage
 from lineage_merge.sources.openlineage.subjects import PROBLEM, RUN, Subject, read_subjects
 from lineage_merge.sources.openlineage.translator import assertions, targets, translate, translate_dataset
@@ -43,11 +44,12 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
         return engine.empty()
     parts = files.find(settings.events)
     landing: tuple[Problem, ...] = ()
+    services = read_services(engine, settings)
     if settings.kafka:
         from lineage_merge.sources.kafka_landing.kafka import with_landed
 
         parts, landing = with_landed(engine, settings.kafka, parts, files.find)
-    subjects = read_subjects(engine, parts).cache()
+    subjects = read_subjects(engine, parts, services.events).cache()
     runs = subjects.filter(lambda subject: subject.kind == RUN)
     context = with_related_runs(Context(settings, resolver), runs)
 
@@ -76,8 +78,9 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
 
     unnamed = runs.flat_map(lambda subject: notices.report_unnamed_targets(subject, context)).distinct()
     notes = [
-        *notices.counts(subjects, parts),
+        *notices.counts(subjects, parts, settings),
         *landing,
+        *services.notes,
         *notices.report_unmatched(settings, subjects, events),
     ]
     return engine.union(
@@ -87,6 +90,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
             job_records(events, selected, resolver),
             without_writes.map_partitions(resolver.records),
             ahead.map_partitions(resolver.records),
+            services.exported.map_partitions(resolver.records),
             unnamed.flat_map(lambda problem: resolver.records([problem])),
             engine.rows(resolver.records(notes), 1),
         ]

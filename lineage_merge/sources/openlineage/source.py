@@ -1,6 +1,7 @@
 """The OpenLineage source. Its job types are those in the events."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lineage_merge.sources.openlineage.settings import EVENTS, OpenLineage
@@ -39,6 +40,27 @@ class OpenLineageSource(FileSource[OpenLineage]):
         from lineage_merge.sources.openlineage import files
 
         return files.find(settings.events)
+
+    def size(self, settings: OpenLineage) -> int | None:
+        is_known = not (settings.datazone or settings.marquez)
+        return super().size(settings) if is_known else None
+
+    def preflight(self, settings: OpenLineage) -> None:
+        super().preflight(settings)
+        if settings.datazone:
+            from lineage_merge.sources.openlineage import datazone
+
+            datazone.find_newest(settings.datazone)
+        if settings.marquez:
+            from lineage_merge.sources.openlineage import marquez
+
+            marquez.find_newest(settings.marquez)
+
+    def needs_aws(self, settings: OpenLineage) -> bool:
+        return settings.datazone is not None
+
+    def with_secrets(self, settings: OpenLineage) -> OpenLineage:
+        return replace(settings, marquez=settings.marquez.with_secret()) if settings.marquez else settings
 
     def checks(self) -> "Sequence[SourceCheck]":
         from lineage_merge.sources.openlineage.doctor import CHECKS

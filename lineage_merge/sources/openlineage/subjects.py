@@ -1,4 +1,4 @@
-"""Events of files, grouped by what they are about: a run, or a job or dataset without one.
+"""Events, grouped by what they are about: a run, or a job or dataset without one.
 
 Each slice is read and validated where it is stored; the events of a subject are grouped, without duplicates.
 """
@@ -24,6 +24,7 @@ RUN = "RunEvent"
 
 SubjectKey = tuple[str, str]  # type of the events, and what they are about
 LocatedText = tuple[str, str]  # text of an event, and its location
+SubjectEvent = tuple[SubjectKey, LocatedText]
 
 
 class Subject(NamedTuple):
@@ -61,29 +62,32 @@ class Subject(NamedTuple):
         return row_operations.may_be_row_operation(self.any_text)
 
 
-def read_subjects(engine: Engine, parts: list[Slice]) -> Rows[Subject]:
-    """Return the events of files by subject."""
-    by_subject = line_files.parallel(engine, parts).flat_map(events_by_subject)
+def read_subjects(engine: Engine, parts: list[Slice], others: Rows[SubjectEvent]) -> Rows[Subject]:
+    """Return the events of files, and `others`, by subject."""
+    by_subject = line_files.parallel(engine, parts).flat_map(events_by_subject).union(others)
     distinct = by_subject.combine(_only, _add, set.__ior__)
     return distinct.map(lambda subject: Subject(*subject[0], frozenset(subject[1])))
 
 
-def events_by_subject(part: Slice) -> Iterator[tuple[SubjectKey, LocatedText]]:
+def events_by_subject(part: Slice) -> Iterator[SubjectEvent]:
     """Yield the events of a slice, reduced to what is read, and its problems."""
-    for read in files.events(part):
-        if isinstance(read, Problem):
-            yield (PROBLEM, read.document), (json.dumps(read), "")
-            continue
-        event = read.document
-        kind = kind_of(event)
-        if kind == RUN:
-            subject = event["run"]["runId"]
-        else:
-            about = event["dataset" if kind == "DatasetEvent" else "job"]
-            subject = f"{about['namespace']} {about['name']}"
-        # Locations of a run's events are not needed; without them, duplicates are counted once.
-        location = "" if kind == RUN else read.location
-        yield (kind, subject), (json.dumps(cut_down(event), sort_keys=True), location)
+    return map(assign_subject, files.events(part))
+
+
+def assign_subject(read: files.Event | Problem) -> SubjectEvent:
+    """Return an event, reduced to what is read, or a problem, with what it is about."""
+    if isinstance(read, Problem):
+        return (PROBLEM, read.document), (json.dumps(read), "")
+    event = read.document
+    kind = kind_of(event)
+    if kind == RUN:
+        subject = event["run"]["runId"]
+    else:
+        about = event["dataset" if kind == "DatasetEvent" else "job"]
+        subject = f"{about['namespace']} {about['name']}"
+    # Locations of a run's events are not needed; without them, duplicates are counted once.
+    location = "" if kind == RUN else read.location
+    return (kind, subject), (json.dumps(cut_down(event), sort_keys=True), location)
 
 
 def _only(event: LocatedText) -> set[LocatedText]:

@@ -1,23 +1,19 @@
 """Superset's REST API: login, the list of dashboards, and the export of each."""
 
 import json
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
-from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from lineage_merge.infra import input_budget
 from lineage_merge.infra.document_decoder import loads
 from lineage_merge.infra.redaction import redact
-from lineage_merge.infra.storage import MAX_UNPACKED_BYTES
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceDenied, SourceError, SourceMissing, SourceUnreachable
 from lineage_merge.model.times import epoch_ms
 from lineage_merge.sources.document_files import Text
+from lineage_merge.sources.http_calls import send
 from lineage_merge.sources.json_values import as_list, as_mapping, as_text
 from lineage_merge.sources.superset.dashboards import DashboardFacts
 from lineage_merge.sources.superset.files import EXPORT_FILES
@@ -25,9 +21,6 @@ from lineage_merge.sources.superset.server_facts import ServerFacts, combine_fac
 from lineage_merge.sources.superset.settings import Superset
 
 _PAGE = 100
-_ATTEMPTS = 3
-_PAUSE_SECONDS = 1.0
-_BUSY = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE)
 # Access tokens by server and user: a worker logs in once.
 _tokens: dict[tuple[str, str, str], str] = {}
 
@@ -39,16 +32,6 @@ class ListedDashboard(NamedTuple):
     uuid: str
     title: str
     facts: DashboardFacts
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect, which would take the token to another host."""
-
-    def redirect_request(self, *_: Any) -> None:
-        return None
-
-
-_opener = urllib.request.build_opener(_NoRedirect)
 
 
 def list_dashboards(settings: Superset) -> list[ListedDashboard]:
@@ -191,40 +174,11 @@ def _token(settings: Superset) -> str:
 
 
 def _send(settings: Superset, path: str, token: str, body: bytes | None = None) -> bytes:
-    url = settings.url + quote(path, safe="/?=()!:,_")
-    headers = {"Accept": "application/json", "Content-Type": "application/json"}
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
-    request = urllib.request.Request(url, body, headers)  # noqa: S310 (the settings allow only http)
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            with _opener.open(request, timeout=settings.timeout_seconds) as answer:
-                content: bytes = answer.read(MAX_UNPACKED_BYTES + 1)
-        except urllib.error.HTTPError as error:
-            error.close()
-            if error.code not in _BUSY or attempt == _ATTEMPTS:
-                raise _error_of(settings, path, error.code) from None
-        except (OSError, ValueError) as error:
-            reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            if attempt == _ATTEMPTS:
-                raise SourceUnreachable(f"{settings}: cannot be reached: {reason}") from None
-        else:
-            if len(content) > MAX_UNPACKED_BYTES:
-                raise SourceError(f"{settings}: the answer has more than {MAX_UNPACKED_BYTES:,} bytes")
-            return content
-        time.sleep(_PAUSE_SECONDS * attempt)
-    raise AssertionError
-
-
-def _error_of(settings: Superset, path: str, status: int) -> SourceError:
-    what = path.partition("?")[0]
-    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        problem = "rejects the login" if path.endswith("/login") else f"no permission for {what}"
-        return SourceDenied(f"{settings}: {problem} (HTTP {status})")
-    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-        return SourceDenied(f"{settings}: {what} redirects, to a login or another address (HTTP {status})")
-    if status == HTTPStatus.NOT_FOUND:
-        return SourceMissing(f"{settings}: {what} not found (HTTP {status})")
-    if status in _BUSY:
-        return SourceUnreachable(f"{settings}: overloaded or unavailable (HTTP {status})")
-    return SourceError(f"{settings}: {what} failed (HTTP {status})")
+    return send(
+        settings,
+        settings.url + quote(path, safe="/?=()!:,_"),
+        token=token,
+        body=body,
+        timeout_seconds=settings.timeout_seconds,
+        rejected="" if token else "rejects the login",
+    )

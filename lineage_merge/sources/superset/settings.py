@@ -1,24 +1,18 @@
 """The ``superset`` configuration section, one entry per server or export, and the kind of documents."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from lineage_merge.infra.redaction import redact
-from lineage_merge.infra.setting import Form, SecretName, VariableName, declare
+from lineage_merge.infra.setting import SecretName, VariableName, declare
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.kinds import Kind
+from lineage_merge.sources.settings import SERVER_URL, read_secret
 
 # Stands for the host of an export whose server is not configured.
 UNKNOWN_HOST = "superset"
-
-
-def _parse_url(text: str, key: str) -> str:
-    if "@" in text:
-        raise ConfigError(key, "contains a user or password: use username and password_env")
-    return text.strip().rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +32,7 @@ class Superset:
         "address of Superset; with an export: of the Superset that it comes from, for names and links",
         "",
         "https://superset.example.com",
-        form=Form(
-            r"^https?://[^\s?#]+$",
-            "http://host:port or https://...",
-            {"": "give the address without query"},
-            is_secret=True,
-            parse=_parse_url,
-        ),
+        form=SERVER_URL,
     )
     username: str = declare("user to log in as", "", "reader")
     provider: Literal["db", "ldap"] = declare("where the user is known", "db")
@@ -92,17 +80,9 @@ class Superset:
         """Return the password or token. Raises `ConfigError` if it is missing, `SourceError`."""
         if self.known_secret is not None:
             return self.known_secret
-        if self.password_secret:
-            from lineage_merge.infra.aws import secret
-
-            return secret(self.password_secret, "superset.password_secret")
-        try:
-            return os.environ[self.token_env or self.password_env]
-        except KeyError:
-            # Without the variable's name: it may be the secret itself by mistake.
-            problem = "the environment variable of this name is not set; set it, or give a variable's name"
-            name = "token_env" if self.token_env else "password_env"
-            raise ConfigError(f"superset.{name}", problem) from None
+        name = "token_env" if self.token_env else "password_env"
+        variable = self.token_env or self.password_env
+        return read_secret(variable, f"superset.{name}", self.password_secret, "superset.password_secret")
 
     @property
     def namespace(self) -> str:

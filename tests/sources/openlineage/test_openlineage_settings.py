@@ -47,7 +47,7 @@ def test_all_settings_arrive() -> None:
 @pytest.mark.parametrize(
     ("settings", "key", "problem"),
     [
-        ({}, "openlineage", "give events or kafka"),
+        ({}, "openlineage", "give events, kafka, datazone or marquez"),
         ({"events": []}, "openlineage.events", "is empty"),
         (
             {"events": "a", "runs": "since yesterday"},
