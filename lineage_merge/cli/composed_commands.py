@@ -68,6 +68,8 @@ def diff(options: QueryOptions, environments: tuple[str, ...], **given: str | No
     or changed.
     """
     values = {name: value for name, value in given.items() if value}
+    if options.run:
+        raise click.UsageError("--run is only for questions of one graph")
     if "start" in values or "end" in values:
         if environments or options.as_of:
             raise click.UsageError("--from and --to compare moments: omit --as-of and ENVIRONMENT")

@@ -43,6 +43,12 @@ history_option = rare_option(
     default="",
     help="folder or s3:// prefix of the history  [default: history.location]",
 )
+run_option = rare_option(
+    "--run",
+    metavar="ID",
+    help="only what one run read and wrote (id of an application, a Glue run or a dbt invocation), from the "
+    "sources of the configuration",
+)
 _ENVIRONMENT = click.option(
     "--environment",
     metavar="NAME",
@@ -96,7 +102,7 @@ def query_command(
     choice = click.Choice(formats)
     options = [
         *GRAPH_OPTIONS,
-        *([as_of_option, history_option] if past else []),
+        *([as_of_option, history_option, run_option] if past else []),
         with_config_file,
         click.option(
             "--format", "output", type=choice, default=default, show_default=True, help="output format"
@@ -123,9 +129,11 @@ def query_command(
 def take_selection(given: dict[str, Any]) -> dict[str, Any]:
     """Remove the values of the options that select a graph; return them as fields of `GraphSelection`."""
     demo, config_file = given.pop("demo"), given.pop("config_file")
-    names = ("environment", "dag", "folder", "endpoint", "graph_file", "as_of", "history")
+    names = ("environment", "dag", "folder", "endpoint", "graph_file", "as_of", "history", "run")
     fields = {name: given.pop(name) for name in names if name in given}
     graph_file = select_graph_file(fields["graph_file"], demo, fields["endpoint"], fields["folder"])
+    if fields.get("run") and (fields.get("as_of") or fields["folder"]):
+        raise click.UsageError("--run reads the sources: omit --as-of and --folder")
     if fields.get("as_of") and fields["folder"]:
         raise click.UsageError("--folder has no history: omit it with --as-of")
     if graph_file:

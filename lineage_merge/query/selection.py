@@ -26,7 +26,8 @@ class GraphSelection:
     """The graph to query, and the scope; without values those of the configuration.
 
     `file`: the configuration. `graph_file`: an embedded graph; `demo`: that of the demo. `as_of`: a moment of
-    the history at `history` ("": that of the configuration). `seconds`: time limit of a question; without
+    the history at `history` ("": that of the configuration). `run`: the lineage of one run by its id, read
+    from the sources of the configuration. `seconds`: time limit of a question; without
     one, requests to the graph are repeated for minutes, as in a load.
     """
 
@@ -39,6 +40,7 @@ class GraphSelection:
     demo: bool = False
     as_of: str | None = None
     history: str = ""
+    run: str | None = None
     seconds: float | None = None
 
     def config(self) -> "tuple[Config, str | None]":
@@ -72,6 +74,8 @@ class GraphSelection:
 
     def source(self, config: "Config") -> str:
         """Return the place that the answer is read from, for documents."""
+        if self.run:
+            return f"run {self.run}"
         place = str(self.folder or self.graph_file or config.gremlin.endpoint)
         return f"{place}, history as of {self.as_of}" if self.as_of else place
 

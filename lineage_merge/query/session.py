@@ -61,6 +61,12 @@ def open_session(
     Raises `ConfigError`, `GraphError`, `EmbeddedError`, `IntermediateError`, `SourceError`, `NotFound`.
     """
     config, environment = selection.config()
+    if selection.run:
+        from lineage_merge.orchestration.run_lineage import read_run
+
+        scope = GraphScope(environment, selection.dag)
+        yield Session(read_run(config, selection.run, on_progress), scope, config, selection=selection)
+        return
     if selection.as_of:
         from lineage_merge.history.moments import parse_moment
         from lineage_merge.questions.past import as_of

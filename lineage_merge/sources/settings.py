@@ -32,20 +32,39 @@ class NamespaceSetting(NamedTuple):
 class Runs(NamedTuple):
     """Which successful writes are selected: the `latest` of each job and target, or `all`.
 
-    `since` (ms since 1970) selects all since then and replaces the lookback.
+    `since` (ms since 1970) selects all since then, `run` those of one run by its id (of an application, a
+    Glue run, ...); both replace the lookback.
     """
 
-    which: Literal["latest", "all", "since"] = "latest"
+    which: Literal["latest", "all", "since", "run"] = "latest"
     since: int = 0
+    run: str = ""
+
+    def find_start(self, newest: int, lookback: timedelta) -> int:
+        """Return the time from which writes are needed (ms since 1970); `newest`: that of the newest one."""
+        match self.which:
+            case "since":
+                return self.since
+            case "run":
+                return 0
+        return newest - lookback // timedelta(milliseconds=1)
 
 
-_RUNS = "latest, all or since TIME"
+# run application_1700000000000_0001
+_RUN = re.compile(r"run:?\s+(\S+)\s*$")
+_RUNS = "latest, all, since TIME or run ID"
 
 
 def _parse_runs(value: Any, key: str) -> Runs:
-    """Parse ``latest``, ``all``, ``since 2026-11-01T06:00:00Z``, or ``{"since": ...}`` as YAML reads it."""
+    """Parse ``latest``, ``all``, ``since 2026-11-01T06:00:00Z``, or ``{"since": ...}`` as YAML reads it.
+
+    And ``run application_1_0001``, or ``{"run": ...}``.
+    """
     if value in ("latest", "all"):
         return Runs(value)
+    matched = _RUN.match(f"run {value['run']}" if isinstance(value, dict) and "run" in value else str(value))
+    if matched:
+        return Runs("run", run=matched[1])
     since: Any = value.get("since") if isinstance(value, dict) else re.sub(r"^since:?\s+", "", value).strip()
     try:
         # YAML parses 2026-11-01 as a date.
@@ -143,15 +162,15 @@ class RunSelection:
     """Which successful runs are selected: see `Runs`, only those within `lookback`."""
 
     runs: Runs = declare(
-        "which runs are used: latest (of each job and target), all (within the lookback), or since and a "
-        "time such as 2026-11-01T06:00:00Z",
+        "which runs are used: latest (of each job and target), all (within the lookback), since and a "
+        "time such as 2026-11-01T06:00:00Z, or run and the id of one",
         Runs(),
         "latest",
         "latest",
         form=Form(
-            "^(latest|all|since:?\\s+\\S.*)$",
+            "^(latest|all|since:?\\s+\\S.*|run:?\\s+\\S+)$",
             _RUNS,
-            schema={"type": ["string", "object"], "required": ["since"], "maxProperties": 1},
+            schema={"type": ["string", "object"], "minProperties": 1, "maxProperties": 1},
             parse=_parse_runs,
         ),
     )

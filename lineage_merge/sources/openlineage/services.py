@@ -68,8 +68,7 @@ def read_services(engine: Engine, settings: OpenLineage) -> ServiceEvents:
 
 def _find_start(settings: OpenLineage, newest: int | None) -> int:
     """Return the time from which events are needed, in ms."""
-    is_since = settings.runs.which == "since"
-    start = settings.runs.since if is_since else (newest or 0) - settings.lookback // _MILLISECOND
+    start = settings.runs.find_start(newest or 0, settings.lookback)
     return max(start - _LONGEST_RUN // _MILLISECOND, 0)
 
 

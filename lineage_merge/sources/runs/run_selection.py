@@ -68,19 +68,22 @@ def with_row_level(events: Rows[EventRow], plans: Rows[RowLevelPlan]) -> Rows[Ev
 
 
 def select_lookback(events: Rows[EventRow], runs: Runs, lookback: timedelta, latest: int) -> Rows[EventRow]:
-    """Return the wanted writes since a time, or of the lookback before the newest write per database.
+    """Return the wanted writes since a time, of a run, or of the lookback before the newest one per database.
 
     The lookback does not start now: a dump yields the same graph whenever it is read, and a database without
     writes for a month keeps its lineage. Times after `latest` are unknown (`drop_future_times`).
     """
     events = drop_future_times(events, latest)
+    if runs.which == "run":
+        return events.filter(partial(_is_of_run, run=runs.run))
     if runs.which == "since":
         return events.filter(partial(_is_since, since=runs.since))
-    back = lookback // timedelta(milliseconds=1)
     times = events.filter(lambda event: event.at is not None).map(
         lambda event: (event.database, event.at or 0)
     )
-    newest = {database: at - back for database, at in times.combine(int, max, max).collect()}
+    newest = {
+        database: runs.find_start(at, lookback) for database, at in times.combine(int, max, max).collect()
+    }
     return events.filter(lambda event: _is_since(event, newest.get(event.database, 0)))
 
 
@@ -121,6 +124,10 @@ def _add_append(_plan: Hashable, rows: list[EventRow | RowLevelPlan]) -> Iterato
 
 def _is_since(event: EventRow, since: int) -> bool:
     return event.wanted and (event.at is None or event.at >= since)
+
+
+def _is_of_run(event: EventRow, run: str) -> bool:
+    return event.wanted and run in (event.run_id, event.shown_run_id)
 
 
 def _number_writes(_run: Hashable, events: list[EventRow]) -> Iterator[SelectedWrite]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 from math import ceil
 from operator import itemgetter
@@ -50,8 +49,7 @@ class ArangoInput(PlanInput):
         if self.unrecorded:
             return self.engine.empty()
         spline, overview = self.context.spline, self.overview
-        back = overview.newest - spline.lookback // timedelta(milliseconds=1)
-        since = max(overview.oldest, spline.runs.since if spline.runs.which == "since" else back)
+        since = max(overview.oldest, spline.runs.find_start(overview.newest, spline.lookback))
         tasks = ceil(overview.events / EVENTS_PER_SLICE)
         self.engine.reserve(tasks * input_budget.BYTES_PER_PARTITION)
         spans: list[tuple[int, int | None] | None] = [*_spans(since, overview.newest + 1, tasks), None]

@@ -305,7 +305,7 @@ def test_a_missing_log_is_reported_before_spark_starts(tmp_path: Path) -> None:
         ({"log": "x", "metastore": "jdbc:hive2://h:1"}, "hive.metastore", "not a namespace but a JDBC URL"),
         ({"log": "x", "job_name_from": "hash"}, "hive.job_name_from", "must be target or statement or user"),
         ({"log": "x", "lookback": "0d"}, "hive.lookback", "expected more than 0"),
-        ({"log": "x", "runs": "since never"}, "hive.runs", "expected latest, all or since TIME"),
+        ({"log": "x", "runs": "since never"}, "hive.runs", "expected latest, all, since TIME or run ID"),
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], key: str, message: str) -> None:

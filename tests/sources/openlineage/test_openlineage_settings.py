@@ -52,7 +52,7 @@ def test_all_settings_arrive() -> None:
         (
             {"events": "a", "runs": "since yesterday"},
             "openlineage.runs",
-            "expected latest, all or since TIME",
+            "expected latest, all, since TIME or run ID",
         ),
         ({"events": "a", "lookback": "0d"}, "openlineage.lookback", "expected more than 0"),
         ({"events": "a", "applications": ["x"]}, "openlineage.applications", "is not a known key"),

@@ -7,7 +7,6 @@ order, and duplicated: they are joined by the plan's id, and one of several plan
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
@@ -97,9 +96,7 @@ class AgentInput(PlanInput):
     def events(self) -> Rows[EventRow]:
         """Return the events, with the details of their plans."""
         spline = self.context.spline
-        # As in `run_selection.select_lookback`.
-        back = self.newest - spline.lookback // timedelta(milliseconds=1)
-        since = spline.runs.since if spline.runs.which == "since" else back
+        since = spline.runs.find_start(self.newest, spline.lookback)
         events = self.messages.map_partitions(partial(_event_rows, self.context, since=since))
         if not spline.labels:
             return events
