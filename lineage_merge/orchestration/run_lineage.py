@@ -36,7 +36,9 @@ def read_run(config: Config, run: str, on_progress: ProgressCallback) -> InMemor
         resolver = dataset_resolver.from_config(of_run)
         records = read_all(LocalEngine(), of_run, resolver, sources, on_progress).cache()
         own = read_all(LocalEngine(), of_run, resolver, with_runs) if with_runs else None
-        jobs = {record.key for record in own.collect() if isinstance(record, Job)} if own else set()
+        described = [record for record in own.collect() if isinstance(record, Job)] if own else []
+        # Jobs without a run, such as OpenLineage's static ones, are of no run.
+        jobs = {record.key for record in described if record.properties.get("last_run_id")}
         rows = join_records(records, of_run).elements.collect()
     return _select(rows, jobs, run)
 

@@ -31,9 +31,10 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for minute, kind in enumerate(("START", "COMPLETE"))
         ]
 
-    write_lines(
-        folder / "events.jsonl", [*run(1, "app-1", "s3://lake|old", 7), *run(9, "app-2", "s3://lake|new", 2)]
-    )
+    static = event("COMPLETE", "02T06:00", "static", inputs=["s3://mart|sales"], outputs=["s3://mart|copy"])
+    del static["run"], static["eventType"]
+    runs = [*run(1, "app-1", "s3://lake|old", 7), *run(9, "app-2", "s3://lake|new", 2)]
+    write_lines(folder / "events.jsonl", [static, *runs])
     file = folder / "lineage_merge.yml"
     file.write_text("dag_name: d\nenvironment: dev\nopenlineage: {events: events.jsonl, lookback: 1d}\n")
     return file

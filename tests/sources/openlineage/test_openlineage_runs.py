@@ -307,7 +307,7 @@ def test_one_run_is_selected_by_its_id_however_old_it_is(folder: Path) -> None:
     for run, source in (("p2", "new"), ("p4", "other")):
         found = read(LocalEngine(), str(folder), runs=f"run {run}", lookback="1h", jobs=["plain"])
         assert {read for _, read, _ in flows_of(found)} == {f"s3://in|{source}"}
-    assert not flows_of(read(LocalEngine(), str(folder), runs="run another"))
+    assert not flows_of(read(LocalEngine(), str(folder), runs="run another", jobs=["plain"]))
 
 
 def test_what_openlineage_spark_sends_of_failed_writes_gives_no_lineage(
