@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lineage_merge.cli.answers import print_result, text_of
-from lineage_merge.cli.command import command
+from lineage_merge.cli.command import command, rare_option
 from lineage_merge.cli.completion import complete_environments
 from lineage_merge.cli.error_handling import print_json
 from lineage_merge.cli.query_options import (
@@ -21,7 +21,7 @@ from lineage_merge.cli.question_commands import check_format, command_of, with_o
 from lineage_merge.model.errors import PolicyViolated
 from lineage_merge.questions.check import CheckQuestion
 from lineage_merge.questions.comparison import CompareQuestion
-from lineage_merge.questions.diff import DiffQuestion
+from lineage_merge.questions.diff import DiffQuestion, Picture, RunPicture
 from lineage_merge.questions.merge_history import HistoryQuestion
 from lineage_merge.questions.question import ask, parameters_of
 
@@ -53,23 +53,30 @@ check = command_of(CheckQuestion, _print_check, _OUT)
     "lineage-merge diff dev prod --dag tickit_daily --json",
     "lineage-merge diff --from 7d --upstream-of top_events_by_sales",
     "lineage-merge diff --from 2026-01-30 --to 2026-01-31 --format markdown",
+    "lineage-merge diff --run application_1_0001 --run application_1_0002 -c lineage_merge.yml",
     short_help="Show the differences of two environments or moments.",
 )
 @click.argument(
     "environments", nargs=-1, metavar="[ENVIRONMENT ENVIRONMENT]", shell_complete=complete_environments
 )
 @partial(with_options, parameters_of(DiffQuestion), is_optional=True)
-@query_command("table", formats=("table", "csv", "json", "markdown", "svg"))
-def diff(options: QueryOptions, environments: tuple[str, ...], **given: str | None) -> None:
-    """Show the differences of two environments, or of the lineage at two moments (--from, --to).
+@rare_option("--run", "runs", multiple=True, metavar="ID", help="a run to compare with another: give two")
+@query_command("table", formats=("table", "csv", "json", "markdown", "svg"), run=None)
+def diff(
+    options: QueryOptions, environments: tuple[str, ...], runs: tuple[str, ...], **given: str | None
+) -> None:
+    """Show the differences of two environments, of the lineage at two moments (--from, --to), or of two runs.
 
     Environments: the datasets, feeds and columns (of common datasets) that only one has, by id without the
     environment. Moments: datasets, jobs, feeds, columns, and how they are computed, that were added, removed
     or changed.
     """
     values = {name: value for name, value in given.items() if value}
-    if options.run:
-        raise click.UsageError("--run is only for questions of one graph")
+    if runs:
+        if len(runs) != 2 or environments or options.as_of or {"start", "end"} & values.keys():
+            raise click.UsageError("--run compares two runs: give it twice, without moments and ENVIRONMENT")
+        _compare_runs(options, runs, values)
+        return
     if "start" in values or "end" in values:
         if environments or options.as_of:
             raise click.UsageError("--from and --to compare moments: omit --as-of and ENVIRONMENT")
@@ -88,6 +95,16 @@ def diff(options: QueryOptions, environments: tuple[str, ...], **given: str | No
         raise click.UsageError("--upstream-of, --downstream-of, markdown and svg need --from")
     with open_session(replace(options, environment=None), all_environments=True) as session:
         print_result(ask(CompareQuestion(*environments), session), options.format, options.out)
+
+
+def _compare_runs(options: QueryOptions, runs: tuple[str, ...], limits: dict[str, str]) -> None:
+    question = DiffQuestion(start="", **limits)
+    check_format(question, options.format)
+    pictures: list[Picture] = []
+    for run in runs:
+        with open_session(replace(options, run=run)) as session:
+            pictures.append(RunPicture(f"run {run}", session.graph))
+    print_result(question.compare(session, *pictures), options.format, options.out)
 
 
 _COMPACT = "compact"

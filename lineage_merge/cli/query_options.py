@@ -94,15 +94,18 @@ def query_command(
     past: bool = True,
     formats: tuple[str, ...] = FORMATS,
     out: Callable[[Any], Any] | None = None,
+    run: Callable[[Any], Any] | None = run_option,
 ) -> Callable[[Any], Any]:
     """Add the options of query commands; the command gets them as `QueryOptions`.
 
-    `past`: with `--as-of` and `--history`. `out`: an option `answer_file`, instead of the usual one.
+    `past`: with `--as-of` and `--history`, and the option `run`, if any. `out`: an option `answer_file`,
+    instead of the usual one.
     """
     choice = click.Choice(formats)
     options = [
         *GRAPH_OPTIONS,
-        *([as_of_option, history_option, run_option] if past else []),
+        *([as_of_option, history_option] if past else []),
+        *([run] if past and run else []),
         with_config_file,
         click.option(
             "--format", "output", type=choice, default=default, show_default=True, help="output format"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Protocol
 
 from lineage_merge.graph_format.comparison import Action
 from lineage_merge.graph_format.elements import JOB, Edge, Subgraph, subgraph
@@ -26,6 +26,7 @@ from lineage_merge.questions.traversal.lineage_changes import (
 )
 
 if TYPE_CHECKING:
+    from lineage_merge.history.pictures import ScopedMerge
     from lineage_merge.questions.past import AsOf
 
 _EDGES = {"feed": "feeds", "expression": "feeds_column"}
@@ -48,6 +49,25 @@ class ChangeRow:
     after: Text | None
 
 
+class Picture(Protocol):
+    """Lineage that is compared: as of a moment with its merges (`AsOf`), or of a run."""
+
+    @property
+    def moment(self) -> object: ...
+    @property
+    def merges(self) -> "tuple[ScopedMerge, ...]": ...
+    @property
+    def graph(self) -> LineageGraph: ...
+
+
+class RunPicture(NamedTuple):
+    """The lineage of a run, whose name is the `moment`."""
+
+    moment: str
+    graph: LineageGraph
+    merges: "tuple[ScopedMerge, ...]" = ()
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ChangesResult(NoGraphResult):
     """What was added, removed and changed between two moments."""
@@ -55,8 +75,8 @@ class ChangesResult(NoGraphResult):
     row_type = ChangeRow
     table = "kind, action, title: element, property, before, after, source: from, id"
 
-    before: "AsOf"
-    after: "AsOf"
+    before: Picture
+    after: Picture
     changes: tuple[Change, ...] = ()
     upstream_of: str | None = None
     downstream_of: str | None = None
@@ -155,8 +175,11 @@ class DiffQuestion(Question[ChangesResult]):
 
     def answer(self, graph: ScopedGraph) -> ChangesResult:
         """Return the changes of all lineage, or up- or downstream of a dataset or column."""
+        return self.compare(graph, *_pictures(graph, ((self.start, "--from"), (self.end, "--to"))))
+
+    def compare(self, graph: ScopedGraph, before: Picture, after: Picture) -> ChangesResult:
+        """Return the changes from one picture to the other."""
         scope = graph.scope._replace(as_of=None, merges=())
-        before, after = _pictures(graph, ((self.start, "--from"), (self.end, "--to")))
         limit = self._limit(graph, before, after)
         changes = compare_pictures(before.graph, after.graph, scope.environment, scope.dag, limit)
         return ChangesResult(
@@ -170,7 +193,7 @@ class DiffQuestion(Question[ChangesResult]):
             downstream_of=self.downstream_of,
         )
 
-    def _limit(self, graph: ScopedGraph, before: "AsOf", after: "AsOf") -> Limit | None:
+    def _limit(self, graph: ScopedGraph, before: Picture, after: Picture) -> Limit | None:
         """Return the datasets upstream or downstream of one, which only one of the moments may have."""
 
         name = self.upstream_of or self.downstream_of

@@ -65,6 +65,19 @@ def test_impact_in_a_run_is_what_it_wrote_of_a_dataset(config: Path) -> None:
     assert "not found" in outcome.err
 
 
+def test_two_runs_are_compared(config: Path) -> None:
+    outcome = in_process("diff", "--run", "app-1", "--run", "app-2", "-c", config, "--json")
+    found = json.loads(outcome.out)
+    assert {(each["kind"], each["action"], each["title"]) for each in found["changes"]} == {
+        ("dataset", "removed", "s3://lake/old"),
+        ("dataset", "added", "s3://lake/new"),
+        ("job", "changed", "load_sales"),  # the version that it wrote
+        ("feed", "removed", "s3://lake/old -> s3://mart/sales"),
+        ("feed", "added", "s3://lake/new -> s3://mart/sales"),
+    }
+    assert (found["from"]["moment"], found["to"]["moment"]) == ("run app-1", "run app-2")
+
+
 def test_a_run_that_the_sources_do_not_have_is_an_error(config: Path) -> None:
     outcome = in_process("upstream", "s3://mart/sales", "--run", "app-9", "-c", config)
     assert outcome.code != 0
@@ -75,7 +88,8 @@ def test_a_run_that_the_sources_do_not_have_is_an_error(config: Path) -> None:
     ("arguments", "message"),
     [
         (("upstream", "x", "--as-of", "1d"), "--run reads the sources: omit --as-of and --folder"),
-        (("diff", "dev", "prod"), "--run is only for questions of one graph"),
+        (("diff", "dev", "prod"), "--run compares two runs: give it twice"),
+        (("diff",), "--run compares two runs: give it twice"),
     ],
 )
 def test_a_run_excludes_moments_and_folders(config: Path, arguments: tuple[str, ...], message: str) -> None:
