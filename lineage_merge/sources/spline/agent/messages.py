@@ -35,6 +35,7 @@ _EVENT = frozenset({"planId", "timestamp"})
 _PLAN = frozenset({"id", "operations"})
 _OPENING = re.compile(r"[\[{]")
 _MAX_OPENINGS = 20
+_NEXT = re.compile(r"\s*(?=[\[{])")
 # The fields in which collectors store the line: Docker and Fluent Bit, Logstash and CloudWatch, Google Cloud.
 _WRAPPED = ("log", "message", "msg", "textPayload")
 
@@ -100,12 +101,23 @@ def _read_line(location: str, text: str) -> Iterator[Message | Problem]:
         if start < end:
             continue
         try:
-            body, end = _decoder.raw_decode(text, start)
+            for body, end in _adjacent_values(text, start):
+                yield from _read_body(location, body)
         except (ValueError, RecursionError) as error:
             if begins:
                 yield _not_json(location, error)
-            continue
-        yield from _read_body(location, body)
+
+
+def _adjacent_values(text: str, start: int) -> Iterator[tuple[Any, int]]:
+    """Yield the JSON at `start` and what directly follows it, each with its end.
+
+    Firehose joins records without a line feed. Raises `ValueError` or `RecursionError` at a malformed one.
+    """
+    following = _NEXT.match(text, start)
+    while following:
+        value, end = _decoder.raw_decode(text, following.end())
+        yield value, end
+        following = _NEXT.match(text, end)
 
 
 def _arrays(location: str, text: str) -> Iterator[Message | Problem]:
