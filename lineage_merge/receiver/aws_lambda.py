@@ -86,7 +86,7 @@ def _configure() -> "_Function":
     # Several are valid while a token is replaced.
     tokens = tuple(given.split())
     if not tokens and os.environ.get(_NO_TOKEN) != "true":
-        raise ConfigError(_TOKEN_SECRET, f"set it, {_TOKEN}, or {_NO_TOKEN}=true")
+        raise ConfigError(_TOKEN_SECRET, f"set it or {_TOKEN}, or {_NO_TOKEN} to true")
     storage = _Landing(landing.rstrip("/"))
     receiver = Receiver(tokens, storage, RequestBodies(_MAX_BYTES), _log)
     return _Function(storage, receiver, application(receiver))

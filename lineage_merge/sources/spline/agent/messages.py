@@ -101,7 +101,7 @@ def _read_line(location: str, text: str) -> Iterator[Message | Problem]:
         if start < end:
             continue
         try:
-            for body, end in _adjacent_values(text, start):
+            for body, end in _adjacent_values(text, start):  # noqa: B007 # `end` is where the next starts
                 yield from _read_body(location, body)
         except (ValueError, RecursionError) as error:
             if begins:
@@ -113,11 +113,16 @@ def _adjacent_values(text: str, start: int) -> Iterator[tuple[Any, int]]:
 
     Firehose joins records without a line feed. Raises `ValueError` or `RecursionError` at a malformed one.
     """
-    following = _NEXT.match(text, start)
-    while following:
-        value, end = _decoder.raw_decode(text, following.end())
+    value, end = _decoder.raw_decode(text, start)
+    yield value, end
+    while following := _NEXT.match(text, end):
+        try:
+            value, end = _decoder.raw_decode(text, following.end())
+        except (ValueError, RecursionError):
+            if _START_OF_JSON.match(text, following.end()):
+                raise
+            return  # the rest of a log line
         yield value, end
-        following = _NEXT.match(text, end)
 
 
 def _arrays(location: str, text: str) -> Iterator[Message | Problem]:
