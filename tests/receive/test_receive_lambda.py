@@ -171,7 +171,9 @@ def test_requests_to_the_function_give_the_graph_of_requests_to_the_server(
                 by_function.append(call(made))
 
         assert [status for status, _ in by_function] == [status for status, _, _ in by_server]
-        assert [body for _, body in by_function[1:]] == [body.decode() for _, _, body in by_server[1:]]
+        # Gateways and the server send no body in the answer to HEAD.
+        posted = [number for number, each in enumerate(requests) if each["method"] == "POST"]
+        assert [by_function[each][1] for each in posted] == [by_server[each][2].decode() for each in posted]
         assert graph(landing) == expected
 
 
