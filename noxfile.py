@@ -53,7 +53,7 @@ NOT_OURS = {
     # mixpanel.
     "PYSEC-2023-209",
 }
-USERS = "columns,datahub,docs,local,mcp,notebook,openlineage,otel,parquet,receive,spark"
+USERS = "columns,datahub,docs,lambda,local,mcp,notebook,openlineage,otel,parquet,receive,spark"
 
 # In each cell, after the smoke test: tests that touch every direct dependency.
 TESTS = [
@@ -67,6 +67,7 @@ TESTS = [
     "tests/sources/dbt/test_dbt_columns_sql.py",  # sqlglot
     "tests/exporters",  # acryl-datahub, openlineage-python
     "tests/receive/test_receive_requests.py",  # starlette, uvicorn
+    "tests/receive/test_receive_lambda.py",  # mangum
     "tests/mcp",  # mcp
     "tests/telemetry",  # opentelemetry
     "tests/test_deploy.py",  # cfn-lint

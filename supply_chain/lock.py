@@ -26,6 +26,7 @@ EXTRAS = (
     "datahub",
     "dev",
     "docs",
+    "lambda",
     "local",
     "mcp",
     "notebook",

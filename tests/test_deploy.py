@@ -1,5 +1,6 @@
 """deploy/ by cfn-lint, which knows the resources' schemas and every action of IAM."""
 
+import importlib
 import json
 import re
 from pathlib import Path
@@ -12,9 +13,10 @@ from cfnlint.api import lint
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.publish import SCRIPT
 from lineage_merge.orchestration.publish.wheel_files import GLUE_PYTHONS
+from lineage_merge.receiver import aws_lambda
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
-TEMPLATE = DEPLOY / "cloudformation" / "lineage_merge.yaml"
+TEMPLATES = sorted((DEPLOY / "cloudformation").glob("*.yaml"))
 POLICIES = sorted((DEPLOY / "iam").glob("*.json"))
 
 # Values for the placeholders of the policies.
@@ -46,6 +48,9 @@ FILLED = {
     "RedshiftDatabase": "dw",
     "aws:userid": "${aws:userid}",  # a variable of IAM
     "DataZoneDomainId": "dzd_4abcdefghijklm",
+    "LandingPrefix": "received",
+    "TokenSecretArn": "arn:aws:secretsmanager:eu-west-1:111122223333:secret:receiver-AbCdEf",
+    "FunctionName": "lineage-receiver",
     "KmsKeyArn": "arn:aws:kms:eu-west-1:111122223333:key/0f3e7d0a-6e4b-4d4e-9c7b-1f2d3c4b5a69",
 }
 # Actions that the linter does not list, although QuickSight asks for them.
@@ -68,8 +73,21 @@ for _tag in ("!Ref", "!Sub", "!GetAtt", "!If", "!Not", "!Equals"):
     _Loader.add_constructor(_tag, _text)
 
 
-def template() -> Any:
-    return yaml.load(TEMPLATE.read_text(), _Loader)
+def template(name: str = "lineage_merge") -> Any:
+    return yaml.load((DEPLOY / "cloudformation" / f"{name}.yaml").read_text(), _Loader)
+
+
+def policies_of(resources: Any, name: str) -> Any:
+    """The first policy of a role, or a policy, with the statements that are optional there."""
+    properties = resources[name]["Properties"]
+    document = properties.get("PolicyDocument") or properties["Policies"][0]["PolicyDocument"]
+    # !If, its condition, the statement, nothing.
+    statements = [each[1] if isinstance(each, list) else each for each in document["Statement"]]
+    return document | {"Statement": statements}
+
+
+def written(stem: str) -> Any:
+    return json.loads((DEPLOY / "iam" / f"{stem}.json").read_text())
 
 
 def filled(text: str) -> Any:
@@ -92,8 +110,9 @@ def of_policy(name: str, policy: Any) -> dict[str, Any]:
     return {"AWSTemplateFormatVersion": "2010-09-09", "Resources": {"Policy": resource}}
 
 
-def test_the_template_has_no_flaws() -> None:
-    assert [str(match) for match in lint(TEMPLATE.read_text(), regions=["us-east-1", "eu-central-1"])] == []
+@pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.stem)
+def test_a_template_has_no_flaws(file: Path) -> None:
+    assert [str(match) for match in lint(file.read_text(), regions=["us-east-1", "eu-central-1"])] == []
 
 
 @pytest.mark.parametrize("file", POLICIES, ids=lambda file: file.stem)
@@ -127,28 +146,35 @@ def test_no_policy_allows_more_than_it_names(file: Path) -> None:
         assert "PutObject" not in file.read_text()
 
 
-def test_the_template_holds_the_same_policies() -> None:
+def test_the_templates_hold_the_same_policies() -> None:
     resources = template()["Resources"]
-    # The key is optional there: !If, its condition, the statement, nothing.
-    for name in ("JobRole", "NeptuneLoaderRole", "AirflowPolicy"):
-        properties = resources[name]["Properties"]
-        document = properties.get("PolicyDocument") or properties["Policies"][0]["PolicyDocument"]
-        document["Statement"] = [
-            each[1] if isinstance(each, list) else each for each in document["Statement"]
-        ]
+    receiver = template("receiver")["Resources"]
     # Of people, and of options.
     others = ("publisher", "redshift_", "datazone_", "event_log_reader", "quicksight_")
-    written = {
-        file.stem: json.loads(file.read_text()) for file in POLICIES if not file.stem.startswith(others)
+
+    assert {file.stem: written(file.stem) for file in POLICIES if not file.stem.startswith(others)} == {
+        "glue_job": policies_of(resources, "JobRole"),
+        "glue_job.trust": resources["JobRole"]["Properties"]["AssumeRolePolicyDocument"],
+        "neptune_loader": policies_of(resources, "NeptuneLoaderRole"),
+        "neptune_loader.trust": resources["NeptuneLoaderRole"]["Properties"]["AssumeRolePolicyDocument"],
+        "mwaa_execution": policies_of(resources, "AirflowPolicy"),
+        "receiver": policies_of(receiver, "Role"),
+        "receiver.trust": receiver["Role"]["Properties"]["AssumeRolePolicyDocument"],
     }
 
-    assert written == {
-        "glue_job": resources["JobRole"]["Properties"]["Policies"][0]["PolicyDocument"],
-        "glue_job.trust": resources["JobRole"]["Properties"]["AssumeRolePolicyDocument"],
-        "neptune_loader": resources["NeptuneLoaderRole"]["Properties"]["Policies"][0]["PolicyDocument"],
-        "neptune_loader.trust": resources["NeptuneLoaderRole"]["Properties"]["AssumeRolePolicyDocument"],
-        "mwaa_execution": resources["AirflowPolicy"]["Properties"]["PolicyDocument"],
-    }
+
+def test_the_receiver_starts_a_handler_that_there_is_with_variables_that_it_reads() -> None:
+    resources = template("receiver")["Resources"]
+    function = resources["Function"]["Properties"]
+    module, _, name = function["Handler"].rpartition(".")
+    variables = function["Environment"]["Variables"]
+
+    assert callable(getattr(importlib.import_module(module), name))
+    assert variables.keys() <= {aws_lambda._LANDING, aws_lambda._TOKEN_SECRET}
+    # Several versions in one answer; and only failed messages again, after six times the timeout.
+    assert resources["Integration"]["Properties"]["PayloadFormatVersion"] == "1.0"
+    assert resources["Messages"]["Properties"]["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+    assert resources["Queue"]["Properties"]["VisibilityTimeout"] >= 6 * function["Timeout"]
 
 
 def test_the_job_starts_what_is_published_with_flags_that_there_are() -> None:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from botocore.client import BaseClient
 
@@ -23,6 +24,7 @@ from lineage_merge.merge import dataset_resolver
 from lineage_merge.orchestration import preflight, publish
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.questions.past import as_of
+from lineage_merge.receiver import aws_lambda
 from lineage_merge.sources.query_log.logs import archive, data_api, redshift
 from lineage_merge.sources.query_log.logs.table_files import rows_of
 from lineage_merge.sources.registry import QUERY_LOG
@@ -31,6 +33,7 @@ from tests import event_log_recipe
 from tests.history.made_history import MadeHistory
 from tests.iam_policy import Need, allows, needs
 from tests.made_merges import Made
+from tests.receiver import plan
 from tests.s3_fixtures import S3
 from tests.sources.query_log.redshift_standin import Clusters
 from tests.sources.query_log.redshift_standin import clusters as clusters
@@ -213,6 +216,36 @@ def test_the_reader_of_event_logs_may_read_them_and_keep_what_it_read(calls: lis
         Need("s3:GetObject", "arn:aws:s3:::lineage/other/file", {}),
     ]
     assert len(refused("event_log_reader", others)) == len(others)
+
+
+@pytest.fixture
+def token_secret(s3: S3) -> str:
+    name = "receiver-AbCdEf"
+    boto3.client("secretsmanager").create_secret(Name=name, SecretString="token")
+    return name
+
+
+def test_the_receiver_may_store_and_read_its_token(
+    token_secret: str, calls: list[Need], monkeypatch: pytest.MonkeyPatch, data: Path
+) -> None:
+    monkeypatch.setenv("LINEAGE_MERGE_RECEIVER_LANDING", "s3://lineage/received")
+    monkeypatch.setenv("LINEAGE_MERGE_RECEIVER_TOKEN_SECRET", token_secret)
+    aws_lambda._configure.cache_clear()
+    queue = json.loads(data.joinpath("receive/lambda/queue.json").read_text())
+    queue["Records"][0]["body"] = json.dumps(plan(1))
+    calls.clear()
+    try:
+        assert aws_lambda.handler(queue, None) == {"batchItemFailures": []}
+    finally:
+        aws_lambda._configure.cache_clear()
+
+    assert {need.action for need in calls} == {"s3:PutObject", "secretsmanager:GetSecretValue"}
+    assert {need.resource.split("/")[2] for need in calls if "received" in need.resource} == {
+        "spline",
+        "rejected",
+    }
+    assert refused("receiver", calls) == []
+    assert refused("receiver", [Need("s3:PutObject", "arn:aws:s3:::lineage/other/file", {})])
 
 
 def test_the_publisher_may_write_what_the_task_group_reads(calls: list[Need]) -> None:

@@ -111,10 +111,15 @@ def test_aws_commands_match_the_api(command: Command) -> None:
     assert set(shape.required_members) <= given
 
 
-def test_the_stack_command_has_all_required_parameters() -> None:
-    (deploy,) = [each.words for each in AWS if each.words[1] == "deploy"]
+TEMPLATES = sorted((REPOSITORY / "deploy" / "cloudformation").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda file: file.stem)
+def test_the_stack_command_has_all_required_parameters(template: Path) -> None:
+    named = str(template.relative_to(REPOSITORY))
+    (deploy,) = [each.words for each in AWS if each.words[1] == "deploy" and named in each.words]
     given = {word.partition("=")[0] for word in deploy if re.match(r"[A-Z]\w+=", word)}
-    text = (REPOSITORY / "deploy" / "cloudformation" / "lineage_merge.yaml").read_text()
+    text = template.read_text()
     declared = text[text.index("\nParameters:") : text.index("\nConditions:")]
     parameters = dict(re.findall(r"^  (\w+):\n((?:    .*\n)+)", declared, re.MULTILINE))
 

@@ -191,8 +191,8 @@ def receive(
             raise ConfigError("--host", f"{host} is not a local address: set --token-env or --no-token")
         if upload is not None and not upload.startswith("s3://"):
             raise ConfigError("--upload", "must be s3://BUCKET/PREFIX")
-        from lineage_merge.receiver.app import ReceiverSettings
         from lineage_merge.receiver.journal import Limits
+        from lineage_merge.receiver.serving import ReceiverSettings
         from lineage_merge.receiver.serving import receive as serve_agents
 
         settings = ReceiverSettings(

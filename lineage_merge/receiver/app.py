@@ -6,12 +6,11 @@ its specification (spec/OpenLineage.yml), under the default prefix of its client
 
 import asyncio
 import errno
-import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from hmac import compare_digest
 from http import HTTPStatus
-from pathlib import Path
+from typing import Protocol
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,9 +22,7 @@ from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.receiver import documents
 from lineage_merge.receiver.bodies import RequestBodies
-from lineage_merge.receiver.commits import Commits
-from lineage_merge.receiver.documents import Reader, ReceivedCounts, Taken
-from lineage_merge.receiver.journal import KINDS, Limits, locate_finished, locate_unfinished
+from lineage_merge.receiver.documents import Kind, Reader, ReceivedCounts, Taken
 
 # Versions of the producer API by media type, as in Spline's server.
 _VERSIONS: Mapping[str, str] = {
@@ -45,75 +42,53 @@ _PARSED_AT_ONCE = 256 << 10
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiverSettings:
-    """Settings of the receiver. Sizes are in bytes; `tokens` is empty without authentication;
-    `upload` is an S3 prefix, or empty.
-    """
+class Storage(Protocol):
+    """Where documents are stored. Methods raise `OSError`."""
 
-    root: Path
-    host: str
-    port: int
-    tokens: tuple[str, ...]
-    max_bytes: int
-    most_connections: int
-    files: Limits
-    keep_free: int
-    upload: str = ""
-    # A head is one packet, or a few.
-    head_seconds: float = 10.0
+    def check(self) -> None:
+        """Check that documents can be stored."""
+
+    async def store(self, kind: Kind, lines: bytes, request: Request) -> None:
+        """Return when the lines of a request are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """State shared by the endpoints."""
+    """State shared by the endpoints; `tokens` is empty without authentication."""
 
-    settings: ReceiverSettings
-    spline: Commits
-    openlineage: Commits
+    tokens: tuple[str, ...]
+    storage: Storage
     bodies: RequestBodies
     on_progress: ProgressCallback
     counts: ReceivedCounts = field(default_factory=ReceivedCounts)
     parsing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def check_disk(self) -> None:
-        """Check that the folder exists and that its disk has enough free space.
-
-        Raises `HTTPException`.
-        """
+    def check_storage(self) -> None:
+        """Check that documents can be stored. Raises `HTTPException`."""
         try:
-            for kind in KINDS:
-                locate_unfinished(self.settings.root, kind).stat()
-                locate_finished(self.settings.root, kind).stat()
-            free = shutil.disk_usage(self.settings.root).free
+            self.storage.check()
         except OSError as error:
             raise _storage_error(error) from None
-        if free <= self.settings.keep_free:
-            raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, "no space left on disk")
 
 
 def application(receiver: Receiver) -> Starlette:
     """Return the ASGI application of a receiver."""
-    spline, openlineage = receiver.spline, receiver.openlineage
     plans = _taking(
         receiver,
-        spline,
         _read_spline(documents.plan),
         lambda taken: JSONResponse(taken.ids[0], HTTPStatus.CREATED),
     )
     events = _taking(
         receiver,
-        spline,
         _read_spline(documents.events),
         lambda taken: JSONResponse(taken.ids, HTTPStatus.CREATED),
     )
     one = _taking(
         receiver,
-        openlineage,
         _read_openlineage(documents.openlineage),
         lambda _taken: Response(status_code=HTTPStatus.CREATED),
     )
-    several = _taking(receiver, openlineage, _read_openlineage(documents.openlineage_batch), _batch)
+    several = _taking(receiver, _read_openlineage(documents.openlineage_batch), _batch)
     routes = [
         Route("/health", _health(receiver)),
         Route("/api/v1/lineage", one, methods=["POST"]),
@@ -130,13 +105,12 @@ def application(receiver: Receiver) -> Starlette:
 
 def _taking(
     receiver: Receiver,
-    commits: Commits,
     reader_of: Callable[[Request], Reader],
     answer: Callable[[Taken], Response],
 ) -> Endpoint:
     async def take(request: Request) -> Response:
         try:
-            taken = await _take(receiver, commits, reader_of, request)
+            taken = await _take(receiver, reader_of, request)
         except HTTPException as refusal:
             if refusal.status_code not in (HTTPStatus.INSUFFICIENT_STORAGE, HTTPStatus.SERVICE_UNAVAILABLE):
                 receiver.counts.refused += 1
@@ -152,13 +126,11 @@ def _taking(
     return take
 
 
-async def _take(
-    receiver: Receiver, commits: Commits, reader_of: Callable[[Request], Reader], request: Request
-) -> Taken:
+async def _take(receiver: Receiver, reader_of: Callable[[Request], Reader], request: Request) -> Taken:
     """Return the documents of a request after storing them. Raises `HTTPException`."""
-    _check_token(receiver.settings.tokens, request)
+    _check_token(receiver.tokens, request)
     read = reader_of(request)
-    receiver.check_disk()
+    receiver.check_storage()
     async with receiver.bodies.read(request) as body:
         try:
             if len(body) <= _PARSED_AT_ONCE:
@@ -171,7 +143,7 @@ async def _take(
             raise HTTPException(HTTPStatus.BAD_REQUEST, error.message) from None
         if taken.lines:
             try:
-                await commits.commit(taken.lines)
+                await receiver.storage.store(taken.kind, taken.lines, request)
             except OSError as error:
                 raise _storage_error(error) from None
     return taken
@@ -228,7 +200,7 @@ def _batch(taken: Taken) -> Response:
 def _health(receiver: Receiver) -> Endpoint:
     async def health(_request: Request) -> Response:
         try:
-            receiver.check_disk()
+            receiver.check_storage()
         except HTTPException as problem:
             return PlainTextResponse(problem.detail, HTTPStatus.SERVICE_UNAVAILABLE)
         return PlainTextResponse("ok")
@@ -239,7 +211,7 @@ def _health(receiver: Receiver) -> Endpoint:
 def _status(receiver: Receiver) -> Endpoint:
     async def status(_request: Request) -> Response:
         try:
-            receiver.check_disk()
+            receiver.check_storage()
         except HTTPException:
             return Response(status_code=HTTPStatus.SERVICE_UNAVAILABLE)
         # Agents before 0.6 read gzip support from the body, later ones from a header.

@@ -37,7 +37,7 @@ class RequestBodies:
         """
         gzip = _gzip(request)
         if int(request.headers.get("content-length", "0")) > self._max_bytes:
-            raise self._too_large()
+            raise _too_large(self._max_bytes)
         # Not a list of chunks: a body sent byte by byte would take forty times its size.
         body = bytearray()
         size = wire = 0
@@ -48,7 +48,7 @@ class RequestBodies:
                 size += len(piece)
                 self._held += len(piece)
                 if size > self._max_bytes or wire > self._max_bytes:
-                    raise self._too_large()
+                    raise _too_large(self._max_bytes)
                 if self._held > self._max_bytes * _LARGEST_BODIES:
                     busy = "too many large bodies at once: try again"
                     raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, busy, {"Retry-After": "5"})
@@ -59,8 +59,19 @@ class RequestBodies:
         finally:
             self._held -= size
 
-    def _too_large(self) -> HTTPException:
-        return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"body exceeds {self._max_bytes:,} bytes")
+
+def unpack(packed: bytes, max_bytes: int) -> bytes:
+    """Decompress a body that is already in memory. Raises `HTTPException`."""
+    gzip = _Gzip()
+    body = gzip.feed(packed, max_bytes)
+    if len(body) > max_bytes:
+        raise _too_large(max_bytes)
+    gzip.end()
+    return body
+
+
+def _too_large(max_bytes: int) -> HTTPException:
+    return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"body exceeds {max_bytes:,} bytes")
 
 
 async def _chunks(request: Request) -> AsyncIterator[bytes]:

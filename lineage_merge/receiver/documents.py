@@ -16,6 +16,8 @@ from typing import Any, Literal, NamedTuple
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.kinds import array_line, is_openlineage_event
 
+# The folder of the documents, and so the source that reads them.
+Kind = Literal["spline", "openlineage"]
 _CURRENT = "1.2"
 _SPACE = " \t\r\n"
 _SPACES = re.compile(r"[ \t\r\n]*")
@@ -33,6 +35,11 @@ class Taken(NamedTuple):
     lines: bytes
     documents: int
     ids: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of the documents."""
+        return "openlineage" if self.counted == "openlineage" else "spline"
 
 
 Reader = Callable[[bytes], Taken]
@@ -93,6 +100,20 @@ def openlineage_batch(body: bytes) -> Taken:
         for number, (document, text) in enumerate(_elements(_text(body)))
     ]
     return Taken("openlineage", b"".join(lines), len(lines))
+
+
+def recognize(body: bytes) -> Taken:
+    """Parse the body of any of these requests, recognized by its contents. Raises `DocumentError`."""
+    document = _parse(_text(body))
+    first = document[0] if isinstance(document, list) and document else document
+    if is_openlineage_event(first):
+        return openlineage(body) if first is document else openlineage_batch(body)
+    if isinstance(document, list):
+        return events(body, _CURRENT)
+    if isinstance(document, dict) and "operations" in document:
+        return plan(body, _CURRENT)
+    problem = "neither an execution plan, an array of its events, nor an OpenLineage event"
+    raise DocumentError("the body", "", problem)
 
 
 def _text(body: bytes) -> str:

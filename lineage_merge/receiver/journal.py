@@ -21,8 +21,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lineage_merge.infra.storage import sync_folder
+from lineage_merge.receiver.documents import Kind
 
-KINDS = ("spline", "openlineage")
+KINDS: tuple[Kind, ...] = ("spline", "openlineage")
 _UNFINISHED = ".unfinished"
 
 

@@ -1,23 +1,27 @@
 """The receiver's main loop: from opening the socket to the summary."""
 
 import asyncio
+import errno
+import shutil
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+from starlette.requests import Request
 
 from lineage_merge.infra.http_connections import limit_requests, protocol
 from lineage_merge.infra.progress import ProgressCallback
 from lineage_merge.infra.storage import make_folder, sync_folder
 from lineage_merge.model.errors import ConfigError, SourceError
-from lineage_merge.receiver.app import Receiver, ReceiverSettings, application
+from lineage_merge.receiver.app import Receiver, application
 from lineage_merge.receiver.bodies import RequestBodies
 from lineage_merge.receiver.commits import Commits
-from lineage_merge.receiver.documents import ReceivedCounts
-from lineage_merge.receiver.journal import KINDS, Journal, locate_finished, locate_unfinished
+from lineage_merge.receiver.documents import Kind, ReceivedCounts
+from lineage_merge.receiver.journal import KINDS, Journal, Limits, locate_finished, locate_unfinished
 from lineage_merge.receiver.recovery import recover
 from lineage_merge.receiver.uploads import Uploads
 
@@ -25,6 +29,44 @@ from lineage_merge.receiver.uploads import Uploads
 _STOP_SECONDS = 10
 # Clients often send the next document soon: an agent sends a plan and then its event.
 _IDLE_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiverSettings:
+    """Settings of the receiver. Sizes are in bytes; `tokens` is empty without authentication;
+    `upload` is an S3 prefix, or empty.
+    """
+
+    root: Path
+    host: str
+    port: int
+    tokens: tuple[str, ...]
+    max_bytes: int
+    most_connections: int
+    files: Limits
+    keep_free: int
+    upload: str = ""
+    # A head is one packet, or a few.
+    head_seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Disk:
+    """Files below a folder, whose disk must have more than `keep_free` bytes."""
+
+    root: Path
+    keep_free: int
+    commits: Mapping[Kind, Commits]
+
+    def check(self) -> None:
+        for kind in KINDS:
+            locate_unfinished(self.root, kind).stat()
+            locate_finished(self.root, kind).stat()
+        if shutil.disk_usage(self.root).free <= self.keep_free:
+            raise OSError(errno.ENOSPC, "no space left on disk")
+
+    async def store(self, kind: Kind, lines: bytes, _request: Request) -> None:
+        await self.commits[kind].commit(lines)
 
 
 def receive(settings: ReceiverSettings, on_progress: ProgressCallback) -> ReceivedCounts:
@@ -67,10 +109,9 @@ async def _serve(
         if uploads:
             uploads.signal()
 
-    spline, openlineage = (
-        Commits(Journal(settings.root, kind, settings.files), report_finished) for kind in KINDS
-    )
-    receiver = Receiver(settings, spline, openlineage, RequestBodies(settings.max_bytes), on_progress)
+    commits = {kind: Commits(Journal(settings.root, kind, settings.files), report_finished) for kind in KINDS}
+    disk = _Disk(settings.root, settings.keep_free, commits)
+    receiver = Receiver(settings.tokens, disk, RequestBodies(settings.max_bytes), on_progress)
     server = _Server(
         uvicorn.Config(
             limit_requests(application(receiver), settings.most_connections),
@@ -91,8 +132,8 @@ async def _serve(
         loop.add_signal_handler(number, server.stop)
 
     def finish() -> None:
-        spline.finish()
-        openlineage.finish()
+        for each in commits.values():
+            each.finish()
 
     loop.add_signal_handler(signal.SIGHUP, finish)
     # Only now: a process that reads this may send a signal at once.
@@ -101,10 +142,10 @@ async def _serve(
     on_progress(f"listening on http://{shown}:{port}, files in {settings.root}")
     async with asyncio.TaskGroup() as group:
         moving = group.create_task(uploads.run()) if uploads else None
-        writing = [group.create_task(journal.run()) for journal in (spline, openlineage)]
+        writing = [group.create_task(journal.run()) for journal in commits.values()]
         await server.serve(sockets=[listener])
         on_progress("stopping")
-        for journal in (spline, openlineage):
+        for journal in commits.values():
             journal.end()
         await asyncio.gather(*writing)
         if uploads and moving:

@@ -339,9 +339,8 @@ def test_a_stopped_receiver_finishes_requests_and_files(tmp_path: Path, number: 
 _STOPPED_AT_ONCE = """
 import os, signal, sys
 from pathlib import Path
-from lineage_merge.receiver.app import ReceiverSettings
 from lineage_merge.receiver.journal import Limits
-from lineage_merge.receiver.serving import receive
+from lineage_merge.receiver.serving import ReceiverSettings, receive
 
 def say(line):
     if line.startswith("listening"):

@@ -364,9 +364,8 @@ def ended(connection: socket.socket) -> bool:
 _WITH_A_SHORT_LIMIT = """
 import sys
 from pathlib import Path
-from lineage_merge.receiver.app import ReceiverSettings
 from lineage_merge.receiver.journal import Limits
-from lineage_merge.receiver.serving import receive
+from lineage_merge.receiver.serving import ReceiverSettings, receive
 
 limits = Limits(1 << 20, 60)
 settings = ReceiverSettings(

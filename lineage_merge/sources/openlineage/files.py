@@ -87,17 +87,18 @@ def _not_an_event(document: object) -> str:
 
 def _objects(text: str) -> Iterator[Any]:
     """Yield the JSON objects and arrays of a line that contain an event's field."""
-    position = 0
+    position = read = 0
     while mark := _MARK.search(text, position):
         position = mark.end()
-        for opening in _OPENING.finditer(text, 0, mark.start() + 1):
+        # After the last object: Firehose joins thousands of events in one line.
+        for opening in _OPENING.finditer(text, read, mark.start() + 1):
             try:
                 document, end = _DECODER.raw_decode(text, opening.start())
             except (ValueError, RecursionError):
                 continue
             if end > mark.start():
                 yield document
-                position = max(position, end)
+                position = read = max(position, end)
                 break
 
 

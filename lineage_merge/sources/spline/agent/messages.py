@@ -35,6 +35,7 @@ _EVENT = frozenset({"planId", "timestamp"})
 _PLAN = frozenset({"id", "operations"})
 _OPENING = re.compile(r"[\[{]")
 _MAX_OPENINGS = 20
+_NEXT = re.compile(r"\s*(?=[\[{])")
 # The fields in which collectors store the line: Docker and Fluent Bit, Logstash and CloudWatch, Google Cloud.
 _WRAPPED = ("log", "message", "msg", "textPayload")
 
@@ -100,12 +101,28 @@ def _read_line(location: str, text: str) -> Iterator[Message | Problem]:
         if start < end:
             continue
         try:
-            body, end = _decoder.raw_decode(text, start)
+            for body, end in _adjacent_values(text, start):  # noqa: B007 # `end` is where the next starts
+                yield from _read_body(location, body)
         except (ValueError, RecursionError) as error:
             if begins:
                 yield _not_json(location, error)
-            continue
-        yield from _read_body(location, body)
+
+
+def _adjacent_values(text: str, start: int) -> Iterator[tuple[Any, int]]:
+    """Yield the JSON at `start` and what directly follows it, each with its end.
+
+    Firehose joins records without a line feed. Raises `ValueError` or `RecursionError` at a malformed one.
+    """
+    value, end = _decoder.raw_decode(text, start)
+    yield value, end
+    while following := _NEXT.match(text, end):
+        try:
+            value, end = _decoder.raw_decode(text, following.end())
+        except (ValueError, RecursionError):
+            if _START_OF_JSON.match(text, following.end()):
+                raise
+            return  # the rest of a log line
+        yield value, end
 
 
 def _arrays(location: str, text: str) -> Iterator[Message | Problem]:
