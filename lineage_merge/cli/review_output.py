@@ -99,7 +99,7 @@ def _table(result: "ReviewResult", limit: int | None) -> AnswerTable:
 
 def _names_of(item: "Assessed") -> Iterator[list[str]]:
     yield [vertex.title for vertex in item.broken_datasets.values()]
-    yield [element.vertex.title for element in item.affected]
+    yield [affected_title(element) for element in item.affected]
     yield item.owners
     yield [test.vertex.name for test in item.tests]
 

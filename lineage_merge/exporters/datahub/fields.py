@@ -75,7 +75,8 @@ def fine_grained(
 
 def _operation(edge: Edge) -> str:
     """``AGGREGATION: sum(pricepaid)``."""
-    parts = (edge.properties.get("transformation", ""), edge.properties.get("expression", ""))
+    held = edge.properties
+    parts = (held.get("transformation", ""), held.get("expression", ""), declaration(edge))
     return ": ".join(part for part in parts if part)
 
 

@@ -1,6 +1,7 @@
 """Titles, captions and safe texts of vertices and edges, shared by the formats."""
 
 import re
+from collections.abc import Iterable
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, title_in
 from lineage_merge.model.elements import dataset_of
@@ -44,6 +45,11 @@ def declaration(edge: Edge) -> str:
     if edge.properties.get("job_type") != DECLARED:
         return ""
     return f"declared {edge.properties.get('declared', '')}".rstrip()
+
+
+def declarations(edges: Iterable[Edge]) -> str:
+    """Return the declarations of edges, each once, "" if tools report all of them."""
+    return "; ".join(sorted({declaration(edge) for edge in edges} - {""}))
 
 
 def transformation(edge: Edge) -> str:
