@@ -12,7 +12,12 @@ from lineage_merge.infra import storage
 from lineage_merge.questions.formats.conversions import json_text
 from lineage_merge.questions.formats.table import AnswerTable, csv_text
 from lineage_merge.questions.result import answer_header
-from lineage_merge.review.review_formats import review_as_json, review_markdown, review_sarif
+from lineage_merge.review.review_formats import (
+    affected_title,
+    review_as_json,
+    review_markdown,
+    review_sarif,
+)
 
 if TYPE_CHECKING:
     from lineage_merge.config import Policy

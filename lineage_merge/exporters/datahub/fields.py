@@ -16,6 +16,7 @@ from datahub.specific.dataset import DatasetPatchBuilder
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.model.elements import decode, structures_of
+from lineage_merge.questions.formats.describe import declaration
 
 # The graph does not contain who made a change; DataHub requires a user.
 NO_USER = "urn:li:corpuser:unknown"

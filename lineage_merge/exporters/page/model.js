@@ -51,6 +51,7 @@ lineage.model = (() => {
         transformation,
         expression,
         assumed,
+        declared: jobs[job].type === "declared",
         indirect: INDIRECT.test(transformation) && !DIRECT.test(transformation),
       }),
     );
