@@ -101,7 +101,9 @@ class AffectedRow:
     @property
     def how(self) -> str:
         """How a column uses others: the expressions if there are some."""
-        texts = ("  ".join(filter(None, (use.transformation, use.expression, use.declared))) for use in self.uses)
+        texts = (
+            "  ".join(filter(None, (use.transformation, use.expression, use.declared))) for use in self.uses
+        )
         return " | ".join(dict.fromkeys(texts))
 
 

@@ -15,7 +15,10 @@ TODAY = datetime.now(UTC).date()
 def diagnosed(path: Path) -> list[tuple[str, str, str]]:
     settings: dict[str, Any] = {"dag_name": "d", "environment": "dev", "declared": [str(path)]}
     found = examine("declared lineage", CONFIGURATION.parse(settings))
-    return [(each.state, each.message.replace(str(path), "PATH"), each.fix.replace(str(path), "PATH")) for each in found]
+    return [
+        (each.state, each.message.replace(str(path), "PATH"), each.fix.replace(str(path), "PATH"))
+        for each in found
+    ]
 
 
 def write(folder: Path, *days: int) -> Path:
@@ -37,14 +40,20 @@ def test_what_expires_within_30_days_is_a_warning(tmp_path: Path, day: int) -> N
     found = diagnosed(write(tmp_path, day, 31))
     end = f"the first on {TODAY + timedelta(days=day)}: s3://a/0 to s3://b/x"
     assert found[1:] == [
-        ("warning", f"PATH: 1 declaration expiring within 30 days, {end}", "confirm it, and set a later until")
+        (
+            "warning",
+            f"PATH: 1 declaration expiring within 30 days, {end}",
+            "confirm it, and set a later until",
+        )
     ]
 
 
 def test_what_has_expired_is_another_warning(tmp_path: Path) -> None:
     found = diagnosed(write(tmp_path, -1, -5))
     end = f"the first on {TODAY - timedelta(days=5)}: s3://a/1 to s3://b/x"
-    assert found[1:] == [("warning", f"PATH: 2 declarations expired, {end}", "delete it, or set a later until")]
+    assert found[1:] == [
+        ("warning", f"PATH: 2 declarations expired, {end}", "delete it, or set a later until")
+    ]
 
 
 def test_an_invalid_file_is_named_with_its_line(tmp_path: Path) -> None:

@@ -56,10 +56,16 @@ def test_datazone_gets_the_declaration_with_the_run(graph: InMemory) -> None:
 
 def test_datahub_has_the_declaration_on_job_upstream_and_columns(graph: InMemory, tmp_path: Path) -> None:
     aspects = exported(graph, tmp_path)
-    jobs = {info.name: info.customProperties.get("declared") for info in of_kind(aspects, "dataJobInfo").values()}
+    jobs = {
+        info.name: info.customProperties.get("declared") for info in of_kind(aspects, "dataJobInfo").values()
+    }
     assert jobs == {"partners/raw": f"declared {WHY}", "load": None}
     upstreams = of_kind(aspects, "upstreamLineage").values()
-    assert {upstream.properties["jobs"]: upstream.properties.get("declared") for each in upstreams for upstream in each.upstreams} == {
+    assert {
+        upstream.properties["jobs"]: upstream.properties.get("declared")
+        for each in upstreams
+        for upstream in each.upstreams
+    } == {
         "partners/raw": f"declared {WHY}",
         "load": None,
     }

@@ -29,7 +29,10 @@ def test_the_data_has_who_declares_an_edge_and_the_type_of_its_job() -> None:
     data = page_data(graph())
     facts = {data["datasets"][source]["title"]: facts for source, _, _, facts in data["feeds"]}
     assert facts == {"sftp": [["declared", WHY]], "raw": []}
-    assert {each["name"]: each["type"] for each in data["jobs"]} == {"partners/raw": "declared", "load": "spark"}
+    assert {each["name"]: each["type"] for each in data["jobs"]} == {
+        "partners/raw": "declared",
+        "load": "spark",
+    }
 
 
 @pytest.fixture(scope="module")

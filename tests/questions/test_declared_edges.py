@@ -39,9 +39,7 @@ def made() -> MadeLineage:
 
 
 def lineage(graph: InMemory | None = None, **settings: Any) -> Lineage:
-    config = CONFIGURATION.parse(
-        {"dag_name": "d", "environment": "dev", "declared": ["x.yml"], **settings}
-    )
+    config = CONFIGURATION.parse({"dag_name": "d", "environment": "dev", "declared": ["x.yml"], **settings})
     return Lineage.of_graph(graph or made().graph(), config=config)
 
 

@@ -41,6 +41,8 @@ def test_sarif_and_the_table_name_the_declaration(result: ReviewResult) -> None:
 
 def test_json_has_the_declaration_of_each_affected_dataset(result: ReviewResult) -> None:
     (found,) = review_as_json(result)["findings"]
-    datasets = {each["title"]: each["declared"] for each in found["impact"]["affected"] if each["kind"] == "dataset"}
+    datasets = {
+        each["title"]: each["declared"] for each in found["impact"]["affected"] if each["kind"] == "dataset"
+    }
     assert datasets == {"mart": None, "sheet": WHY}
     assert WHY in json_text(found)

@@ -42,7 +42,10 @@ def _examine_path(path: str, today: date) -> Iterator[Diagnosis]:
                 yield warning(AREA, message, f"correct {problem.document}; a run rejects the file")
     edges = sum(len(declarations.lineage) for declarations in read)
     if read:
-        yield ok(AREA, f"{redact(path)}: {format_count(edges, 'declared edge')} in {format_count(len(read), 'file')}")
+        yield ok(
+            AREA,
+            f"{redact(path)}: {format_count(edges, 'declared edge')} in {format_count(len(read), 'file')}",
+        )
     yield from _report_ends(path, read, today)
 
 

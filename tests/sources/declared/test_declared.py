@@ -120,6 +120,7 @@ def test_a_declaration_counts_on_its_last_day_and_is_reported_after_it(tmp_path:
     ("text", "line", "field", "message"),
     [
         ("from: orders, to: s3://a/b, why: x, by: ann", 2, "lineage[0].from", "found orders"),
+        ("from: s3://a/b, to: s3://a|, why: x, by: ann", 3, "lineage[0].to", "found s3://a|"),
         ("from: s3://a/b, to: s3://a/c, by: ann", 2, "lineage[0].why", "is missing"),
         ("from: s3://a/b, to: s3://a/c, why: x", 2, "lineage[0].by", "missing"),
         ("from: s3://a/b#c, to: s3://a/c, why: x, by: ann", 2, "lineage[0]", "both be columns"),

@@ -2,9 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from lineage_merge.history.layout import history_location
+from lineage_merge.infra.embedded.graph_store import GraphFolder
+from lineage_merge.orchestration.configuration import CONFIGURATION
+from lineage_merge.orchestration.pipeline import build, load_graph
 from tests.command_line import in_process
 from tests.sources.declared.test_declared import LOAD
 
@@ -23,16 +28,15 @@ class Pipeline:
 
     def load(self, *pairs: tuple[str, str], dag: str = "etl", with_sql: bool = False) -> None:
         """Load the declared edges, and those of the SQL."""
-        file, config = self.folder / f"{dag}_declared.yml", self.folder / f"{dag}.yml"
+        file = self.folder / f"{dag}_declared.yml"
         entries = "".join(ENTRY.format(NAMESPACE, *pair) for pair in pairs)
         file.write_text("by: ann\nlineage:" + (f"\n{entries}" if entries else " []\n"))
         sql = [{"path": str(self.folder / "sql"), "dialect": "spark", "namespace": NAMESPACE}]
-        settings = {"dag_name": dag, "environment": "dev", "declared": [str(file)]}
-        config.write_text(json.dumps(settings | ({"sql": sql} if with_sql else {})))
-        outcome = in_process(
-            "run", "-c", config, "--graph-file", self.folder / "graph", "--allow-retire", "--quiet"
-        )
-        assert outcome.code == 0, outcome.err
+        settings: dict[str, Any] = {"dag_name": dag, "environment": "dev", "declared": [str(file)]}
+        settings |= {"load": {"allow_retire": True}} | ({"sql": sql} if with_sql else {})
+        config, graph = CONFIGURATION.parse(settings), self.folder / "graph"
+        with build(None, config) as built:
+            load_graph(built, config, GraphFolder(graph), history=history_location(config, graph))
 
     def ask(self, *arguments: str) -> str:
         """Return the answer as text."""
@@ -42,8 +46,8 @@ class Pipeline:
 
     def jobs(self) -> set[tuple[str, str]]:
         """The type and DAG of each job."""
-        rows = json.loads(self.ask("jobs", "--json"))["jobs"]
-        return {(row["job_type"], *row["dags"]) for row in rows}
+        jobs = json.loads(self.ask("jobs", "--json"))["vertices"]
+        return {(job["properties"]["job_type"], *job["properties"]["dag_name"]) for job in jobs}
 
     def upstream(self, dataset: str) -> list[tuple[str, str]]:
         """The source of each edge, and who declares it."""
@@ -75,8 +79,20 @@ def test_a_tool_that_reports_the_edge_replaces_the_declared_one(pipeline: Pipeli
     assert pipeline.upstream("lake.orders") == [("raw.orders", "")]
     assert pipeline.jobs() == {("sql", "etl")}
     # And back, when the tool no longer reports it.
-    (pipeline.folder / "sql" / "load.sql").write_text("SELECT 1;")
+    (pipeline.folder / "sql" / "load.sql").write_text("CREATE TABLE `lake`.`x` AS SELECT y FROM `raw`.`y`;")
     pipeline.load(("raw.orders", "lake.orders"), with_sql=True)
+    assert pipeline.upstream("lake.orders") == [("raw.orders", "by ann: known")]
+
+
+def test_the_last_entry_of_a_file_is_retired_too(pipeline: Pipeline) -> None:
+    pipeline.load(("raw.orders", "lake.orders"))
+    pipeline.load()
+    assert pipeline.jobs() == set()
+
+
+def test_a_file_that_is_rejected_retires_nothing(pipeline: Pipeline) -> None:
+    pipeline.load(("raw.orders", "lake.orders"))
+    pipeline.load(("raw.orders", "lake.orders#id"))
     assert pipeline.upstream("lake.orders") == [("raw.orders", "by ann: known")]
 
 
