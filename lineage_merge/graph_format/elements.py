@@ -6,7 +6,6 @@ from typing import Any
 
 from lineage_merge.graph_format.schema import DATASET_LABELS, LONGS, NODE_LABELS, SEMANTIC_LABELS, SETS
 from lineage_merge.model.elements import column_of, dataset_of, decode, dot_path, structures_of
-from lineage_merge.naming.jobs import DECLARED
 
 COLUMN = "column"
 JOB = "job"
@@ -196,13 +195,6 @@ def vertex_of_row(row: dict[str, Any], dags: Iterable[str] | None = None) -> Ver
     if dags is not None:
         properties["dag_name"] = tuple(sorted(dags))
     return Vertex(row["id"], row["label"], properties)
-
-
-def declaration_in(properties: Mapping[str, Any]) -> str:
-    """Return who declares an edge, until when and why, by its properties; "" if a tool reports it."""
-    if properties.get("job_type") != DECLARED:
-        return ""
-    return f"declared {properties.get('declared', '')}".rstrip()
 
 
 def edge_of_row(row: dict[str, Any]) -> Edge:

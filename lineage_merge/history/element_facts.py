@@ -14,13 +14,13 @@ from lineage_merge.graph_format.elements import (
     JOB,
     Vertex,
     column_title,
-    declaration_in,
     title_of_id,
     vertex_of_row,
 )
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history.entry_files import has_files, missing_files, open_files
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.naming.jobs import declaration_in
 
 
 class FactKey(NamedTuple):

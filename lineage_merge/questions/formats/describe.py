@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable
 
-from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, declaration_in, title_in
+from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, title_in
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.naming.jobs import DECLARED
+from lineage_merge.naming.jobs import DECLARED, declaration_in
 
 
 def title(graph: Subgraph, vertex: Vertex) -> str:

@@ -51,15 +51,7 @@ def _examine_path(path: str, today: date) -> Iterator[Diagnosis]:
 
 def _report_ends(path: str, read: list[Declarations], today: date) -> Iterator[Diagnosis]:
     """Yield how many declarations have expired, and how many do so soon, with the first."""
-    ends = sorted(
-        (entry.until, name)
-        for declarations in read
-        for entry, name in (
-            *((edge, f"{edge.source} to {edge.target}") for edge in declarations.lineage),
-            *((dataset, dataset.dataset) for dataset in declarations.datasets),
-        )
-        if entry.until
-    )
+    ends = sorted(end for declarations in read for end in _list_ends(declarations))
     expired = [end for end in ends if end[0] < today]
     expiring = [end for end in ends if today <= end[0] <= today + SOON]
     for found, what, fix in (
@@ -70,6 +62,16 @@ def _report_ends(path: str, read: list[Declarations], today: date) -> Iterator[D
             until, name = found[0]
             number = format_count(len(found), "declaration")
             yield warning(AREA, f"{redact(path)}: {number} {what}, the first on {until}: {name}", fix)
+
+
+def _list_ends(declarations: Declarations) -> Iterator[tuple[date, str]]:
+    """Yield the last day of each declaration that has one, and what is declared."""
+    for edge in declarations.lineage:
+        if edge.until:
+            yield edge.until, f"{edge.source} to {edge.target}"
+    for dataset in declarations.datasets:
+        if dataset.until:
+            yield dataset.until, dataset.dataset
 
 
 CHECKS = (SourceCheck(AREA, _examine),)
