@@ -172,6 +172,14 @@ def test_a_changed_declaration_and_an_added_one_are_differences() -> None:
     assert "declared: `by bob: b`" in markdown(changes, "")
 
 
+def test_a_column_that_a_tool_reports_instead_of_a_declaration_is_a_difference() -> None:
+    before, after = MadeLineage().flow("raw > lake"), MadeLineage().flow("raw > lake")
+    before.columns("raw.id > lake.id", "p/lake", transformation="IDENTITY", job_type="declared")
+    after.columns("raw.id > lake.id", transformation="IDENTITY")
+    (change,) = compare_pictures(before.graph(), after.graph())
+    assert change.differences == (("declared", "true", ""), ("job", "p/lake", "load"))
+
+
 def test_a_declared_job_never_runs_so_none_is_missing_or_failed() -> None:
     checked = lineage().why("mart").checked
     assert (checked["jobs"], checked["jobs_without_known_run"]) == (3, 1)

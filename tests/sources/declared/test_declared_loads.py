@@ -1,5 +1,7 @@
 """Declared edges over several loads: entries that are removed, tools that report them, and a second DAG."""
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -108,7 +110,24 @@ def test_the_history_says_who_declared_an_edge(pipeline: Pipeline) -> None:
     pipeline.load(("raw.x", "raw.orders"))
     pipeline.load(("raw.x", "raw.orders"), ("raw.orders", "lake.orders"))
     pipeline.load(("raw.orders", "lake.orders"))
-    said = pipeline.ask("history", "raw.orders", "--format", "csv")
-    lines = [line for line in said.splitlines() if BY_ANN in line]
-    assert [line.count("raw.x") for line in lines] != []
-    assert any("lake.orders" in line for line in lines)
+    rows = csv.DictReader(io.StringIO(pipeline.ask("history", "raw.orders", "--format", "csv")))
+    said = {
+        (row["event"], row["what"], row["name"]): row["before"] or row["after"]
+        for row in rows
+        if row["what"] in ("upstream", "downstream")
+    }
+    job = f"etl_declared/{NAMESPACE}|"
+    assert said == {
+        ("dropped", "upstream", "raw.x"): f"{job}raw.orders {BY_ANN}",
+        ("added", "downstream", "lake.orders"): f"{job}lake.orders {BY_ANN}",
+    }
+
+
+def test_a_changed_declaration_is_in_the_history(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline.load(("raw.x", "raw.orders"))
+    monkeypatch.setattr(f"{__name__}.ENTRY", ENTRY.replace("known", "a macro, until: 2999-01-31"))
+    pipeline.load(("raw.x", "raw.orders"))
+    (row, _) = csv.DictReader(io.StringIO(pipeline.ask("history", "raw.orders", "--format", "csv")))
+    assert (row["what"], row["name"]) == ("upstream", "raw.x")
+    assert row["before"].endswith(BY_ANN)
+    assert row["after"].endswith("declared by ann until 2999-01-31: a macro")
