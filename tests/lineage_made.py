@@ -66,18 +66,24 @@ class MadeLineage:
         return self._node(at(name, environment), dag, held | values)
 
     def flow(
-        self, text: str, job: str = "load", dag: str = "daily", environment: str = "dev", **values: Any
+        self,
+        text: str,
+        job: str = "load",
+        dag: str = "daily",
+        environment: str = "dev",
+        job_type: str = "spark",
+        **values: Any,
     ) -> Self:
         """``a > b > c``: each feeds the next, by a job that writes it. ``d!`` is an exposure."""
         names = [each.strip() for each in text.split(">")]
-        key = JobKey("spark", job)
+        key = JobKey(job_type, job)
         for source, target in itertools.pairwise(names):
             start = self.dataset(source, dag, environment)
             if target.endswith("!"):
                 end = self.dataset(target, dag, environment, label="exposure")
             else:
                 end = self.dataset(target, dag, environment)
-                held = {"label": "job", "environment": environment, "name": job, "job_type": "spark"}
+                held = {"label": "job", "environment": environment, "name": job, "job_type": job_type}
                 self._edge(
                     "writes", self._node(job_id(environment, dag, key), dag, held), end, key, dag, environment
                 )
@@ -85,11 +91,17 @@ class MadeLineage:
         return self
 
     def columns(
-        self, text: str, job: str = "load", dag: str = "daily", environment: str = "dev", **values: Any
+        self,
+        text: str,
+        job: str = "load",
+        dag: str = "daily",
+        environment: str = "dev",
+        job_type: str = "spark",
+        **values: Any,
     ) -> Self:
         """``a.x > b.y``: the column x of a feeds y of b, ``a.x/f`` a field. ``a.x > b`` influences rows."""
         source, _, target = (each.strip() for each in text.partition(">"))
-        key = JobKey("spark", job)
+        key = JobKey(job_type, job)
         start = self._column(source, dag, environment)
         if "." in target:
             end = self._column(target, dag, environment)

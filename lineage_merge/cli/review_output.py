@@ -12,7 +12,12 @@ from lineage_merge.infra import storage
 from lineage_merge.questions.formats.conversions import json_text
 from lineage_merge.questions.formats.table import AnswerTable, csv_text
 from lineage_merge.questions.result import answer_header
-from lineage_merge.review.review_formats import review_as_json, review_markdown, review_sarif
+from lineage_merge.review.review_formats import (
+    affected_title,
+    review_as_json,
+    review_markdown,
+    review_sarif,
+)
 
 if TYPE_CHECKING:
     from lineage_merge.config import Policy
@@ -99,7 +104,7 @@ def _table(result: "ReviewResult", limit: int | None) -> AnswerTable:
 
 def _names_of(item: "Assessed") -> Iterator[list[str]]:
     yield [vertex.title for vertex in item.broken_datasets.values()]
-    yield [element.vertex.title for element in item.affected]
+    yield [affected_title(element) for element in item.affected]
     yield item.owners
     yield [test.vertex.name for test in item.tests]
 

@@ -20,6 +20,7 @@ from lineage_merge.graph_format.elements import (
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history.entry_files import has_files, missing_files, open_files
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.naming.jobs import declaration_in
 
 
 class FactKey(NamedTuple):
@@ -32,7 +33,7 @@ class FactKey(NamedTuple):
 # Values by property or related element: of several edges all.
 Facts = dict[FactKey, frozenset[str]]
 
-_EDGE_COLUMNS = ("label", "from", "to", "job_type", "job_name", "transformation", "expression")
+_EDGE_COLUMNS = ("label", "from", "to", "job_type", "job_name", "transformation", "expression", "declared")
 
 
 def facts_of(
@@ -74,7 +75,10 @@ def _list_related(edges: Iterable[Row], ids: set[str], element: Vertex) -> Itera
     for row in edges:
         label, start, end = row["label"], row["from"], row["to"]
         job = row.get("job_name", "")
-        how = " ".join(row[name] for name in ("transformation", "expression") if row.get(name))
+        declared = declaration_in(row)
+        texts = (row.get("transformation"), row.get("expression"), declared)
+        how = " ".join(text for text in texts if text)
+        by = f"{job} {declared}".rstrip()
         if element.label == JOB:
             if label == "writes":
                 yield FactKey("writes", title_of_id(end)), ""
@@ -82,9 +86,9 @@ def _list_related(edges: Iterable[Row], ids: set[str], element: Vertex) -> Itera
                 yield FactKey("reads", title_of_id(start)), ""
         elif label == "feeds":
             if start in ids:
-                yield FactKey("downstream", title_of_id(end)), job
+                yield FactKey("downstream", title_of_id(end)), by
             if end in ids:
-                yield FactKey("upstream", title_of_id(start)), job
+                yield FactKey("upstream", title_of_id(start)), by
         elif label == "writes":
             yield FactKey("job", job), ""
         elif label == "feeds_column":

@@ -8,6 +8,7 @@ from lineage_merge.mcp.paging import Found
 from lineage_merge.mcp.untrusted_text import SHORT, escape, text, texts, time_text
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.query.session import Session
+from lineage_merge.questions.formats.describe import declaration
 from lineage_merge.questions.graph import Direction
 from lineage_merge.questions.traversal.column_walk import column_edges
 from lineage_merge.questions.traversal.impact import job_of
@@ -114,6 +115,7 @@ def _input(edge: Edge) -> PartRow:
         transformation=text(held.get("transformation"), SHORT),
         expression=text(held.get("expression")),
         assumed=held.get("assumed") == "true",
+        declared=text(declaration(edge)),
     )
 
 

@@ -103,6 +103,7 @@ class PartRow(Row):
     transformation: str = ""
     expression: str = ""
     assumed: bool = Field(default=False, description="the name of a column is assumed")
+    declared: str = Field(default="", description="no tool reports it: a person declares it")
 
 
 class Writer(Row):

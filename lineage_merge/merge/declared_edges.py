@@ -36,7 +36,8 @@ def drop_reported(records: Rows[ElementRecord]) -> Remaining:
     reported = frozenset(records.flat_map(partial(_find_reported, shared)).distinct().collect())
     if not reported:
         return Remaining(records)
-    flows = {(record.job, _edge_of(record)) for record in declared if isinstance(record, Feeds)}
+    # A job stays with the columns that no tool reports: it has who declares them.
+    flows = {(record.job, _edge_of(record)) for record in declared if isinstance(record, Feeds | FeedsColumn)}
     needed = {(job, edge.target) for job, edge in flows if edge not in reported}
     problems = tuple(_explain(edge, edges[edge]) for edge in sorted(reported) if not edge.target_column)
     dropped = partial(_is_kept, reported, frozenset(needed), frozenset(job for job, _ in needed))

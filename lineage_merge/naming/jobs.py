@@ -1,7 +1,8 @@
 """Names of the jobs of Spark and dbt, and of the catalog of a Spark session."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 # Types of jobs.
 DBT = "dbt"
@@ -26,6 +27,13 @@ def application(name: str) -> Application:
     """Split ``nativespark-sales-jr_0123abcd`` into the job ``sales`` and the run ``jr_0123abcd``."""
     match = _GLUE.match(name)
     return Application(match["job"], match["run"]) if match else Application(name)
+
+
+def declaration_in(properties: Mapping[str, Any]) -> str:
+    """Return who declares an edge, until when and why, by its properties; "" if a tool reports it."""
+    if properties.get("job_type") != DECLARED:
+        return ""
+    return f"declared {properties.get('declared', '')}".rstrip()
 
 
 def job_name(project: str, unique_id: str, target: str = "") -> str:

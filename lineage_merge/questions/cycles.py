@@ -6,6 +6,7 @@ from typing import Annotated
 from lineage_merge.graph_format.elements import Subgraph, Vertex
 from lineage_merge.infra.batches import gather
 from lineage_merge.questions.fields import JSON_ONLY, Element, Shown, row_of
+from lineage_merge.questions.formats.describe import declaration
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.question import Question
 from lineage_merge.questions.result import Renderables, RowsResult
@@ -82,7 +83,8 @@ class CyclesResult(RowsResult):
         for number, dataset in self.items:
             for edge in leaving[dataset.id]:
                 target = self.graph.vertices[edge.to_id]
-                table.add(str(number), dataset.title, target.title, edge.job)
+                job = "  ".join(filter(None, (edge.job, declaration(edge))))
+                table.add(str(number), dataset.title, target.title, job)
         return [table]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from lineage_merge.graph_format.elements import JOB, column_title, title_of_id
+from lineage_merge.graph_format.elements import JOB, Edge, column_title, title_of_id
 from lineage_merge.model.counts import format_names
 from lineage_merge.model.elements import is_column_id
 from lineage_merge.model.errors import QueryError
@@ -22,7 +22,7 @@ from lineage_merge.questions.fields import (
     row_as_json,
     row_of,
 )
-from lineage_merge.questions.formats.describe import one_line
+from lineage_merge.questions.formats.describe import declaration, declarations, one_line
 from lineage_merge.questions.question import (
     DEPTH,
     ELEMENT,
@@ -59,6 +59,7 @@ _MORE = {
     "indirectly_affected": "label, ",
     "exposures": "exposure_type: type, url, ",
     "columns": "how, ",
+    "jobs": "job_type: type, ",
 }
 
 
@@ -70,6 +71,7 @@ class UseRow:
     transformation: str | None
     expression: str | None
     job: str | None
+    declared: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,11 @@ class AffectedRow:
     dags: tuple[Label, ...]
     exposure_type: Annotated[str | None, JSON_ONLY]
     url: Annotated[str | None, JSON_ONLY]
+    job_type: Annotated[str | None, JSON_ONLY]
     uses: tuple[UseRow, ...]
+    declared: Annotated[
+        Text | None, Shown("no tool reports an edge to it: who declares it, until when, and why")
+    ]
     reads: Annotated[
         int | None, Shown("statements that read it, with usage; empty: not observed", is_sparse=True)
     ]
@@ -95,7 +101,9 @@ class AffectedRow:
     @property
     def how(self) -> str:
         """How a column uses others: the expressions if there are some."""
-        texts = ("  ".join(filter(None, (use.transformation, use.expression))) for use in self.uses)
+        texts = (
+            "  ".join(filter(None, (use.transformation, use.expression, use.declared))) for use in self.uses
+        )
         return " | ".join(dict.fromkeys(texts))
 
 
@@ -127,10 +135,16 @@ def make_affected_row(element: Dependent | AffectedTest, usage: Usage | None = N
         kind=element.kind,
         distance=element.distance,
         effect=element.effect and element.effect.value,
-        uses=tuple(row_of(UseRow, edge, column=edge.from_id, job=edge.job or None) for edge in element.uses),
+        uses=tuple(map(_use_row, element.uses)),
+        declared=declarations(element.declared) or None,
         reads=usage.reads if usage else None,
         last_read=usage.last_read if usage else None,
     )
+
+
+def _use_row(edge: Edge) -> UseRow:
+    others = {"column": edge.from_id, "job": edge.job or None, "declared": declaration(edge) or None}
+    return row_of(UseRow, edge, **others)
 
 
 def _test_row(test: AffectedTest) -> AffectedTestRow:
@@ -249,8 +263,9 @@ class ImpactResult(RowsResult):
         # Tables without rows, too, because the CSV has their columns.
         for name, elements in groups.items():
             reads = "reads, last_read: last read, " if self.usages and name in _READ else ""
-            columns = f"title: {name}, {_MORE.get(name, '')}{distance}, {reads}owners, dags: DAGs"
-            yield from _separate(row_table(map(self.row, elements), columns, name))
+            declared = ", declared" if name == "datasets" else ""
+            columns = f"title: {name}, {_MORE.get(name, '')}{distance}, {reads}owners, dags: DAGs{declared}"
+            yield from _separate(row_table(map(self.row, elements), columns, name, optional=("declared",)))
         columns = f"name: tests, assertion_type: type, {distance}, status, checked: checks, owners"
         yield from _separate(row_table(map(_test_row, self.tests), columns, "tests"))
         dags = AnswerTable("DAGs", name="DAGs")

@@ -138,7 +138,8 @@ class LayersResult(RowsResult):
     """Edges that violate an order of layers."""
 
     row_type = LayeredEdgeRow
-    table = "source: from, from_layer, target: to, to_layer_title: to layer, job, dag: DAG"
+    table = "source: from, from_layer, target: to, to_layer_title: to layer, job, dag: DAG, declared"
+    optional = ("declared",)
 
     check: LayerCheck
 

@@ -9,7 +9,7 @@ from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex
 from lineage_merge.model.elements import dataset_of, is_field, structures_of
 from lineage_merge.model.errors import QueryError
 from lineage_merge.questions.fields import JSON_ONLY, Element, ElementId, Label, Name, Shown, Text, row_of
-from lineage_merge.questions.formats.describe import title
+from lineage_merge.questions.formats.describe import declaration, title
 from lineage_merge.questions.graph import Direction, LineageGraph
 from lineage_merge.questions.question import DATASET, DEPTH, DatasetName, Parameter, Question, ToolText
 from lineage_merge.questions.result import Renderables, RowsResult
@@ -40,6 +40,7 @@ class EdgeRow:
     write_mode: Annotated[str | None, Shown(on=("frame",))]
     assumed: Annotated[bool, Shown("the name of a column is assumed", on=("tool",))] = False
     via: Annotated[Text | None, Shown("collapsed temporary datasets")]
+    declared: Annotated[Text | None, Shown("no tool reports it: who declares it, until when, and why")]
 
     @classmethod
     def from_edge(cls, graph: Subgraph, edge: Edge, *, distance: int = 0, **others: Any) -> Self:
@@ -53,6 +54,7 @@ class EdgeRow:
             job=edge.job or None,
             dag=edge.properties.get("dag_name"),
             assumed=edge.properties.get("assumed") == "true",
+            declared=declaration(edge) or None,
             **others,
         )
 

@@ -16,9 +16,11 @@ from lineage_merge.model.counts import format_count, format_names
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.version import __version__
 from lineage_merge.questions.fields import row_as_json
+from lineage_merge.questions.formats.describe import declarations
 from lineage_merge.questions.formats.diagrams import mermaid
 from lineage_merge.questions.impact import impact_as_json
 from lineage_merge.questions.policies.reports import SCHEMA
+from lineage_merge.questions.traversal.dependents import Dependent
 from lineage_merge.questions.usage import usage_row
 from lineage_merge.review.findings import NO_DAG, Assessed, Finding, ReviewResult, Severity
 
@@ -98,7 +100,7 @@ def _sarif_result(assessed: Assessed, index: int) -> dict[str, Any]:
     if broken := sorted({vertex.title for vertex in assessed.broken_datasets.values()}):
         lines.append(f"breaks: {', '.join(broken)}")
     if assessed.affected:
-        lines.append(f"affected: {', '.join(each.vertex.title for each in assessed.affected)}")
+        lines.append(f"affected: {', '.join(map(affected_title, assessed.affected))}")
     kind = "member" if finding.column else "resource"
     location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": finding.title, "kind": kind}]}
     if finding.file_path:
@@ -116,6 +118,12 @@ def _sarif_result(assessed: Assessed, index: int) -> dict[str, Any]:
             "lineageMerge/v1": hashlib.sha256(identity.encode("utf-8", "replace")).hexdigest()
         },
     }
+
+
+def affected_title(element: Dependent) -> str:
+    """Return the title of a dataset, and who declares that it is affected, if no tool reports it."""
+    declared = declarations(element.declared)
+    return element.vertex.title + (f" ({declared})" if declared else "")
 
 
 # ---- Markdown
@@ -312,6 +320,7 @@ def _write_finding(assessed: Assessed) -> Iterator[str]:
             *(f"DAG {code(dag)}" for dag in vertex.dags if dag != NO_DAG),
             *(f"owner {code(owner)}" for owner in held.get("owners", ())),
             *(f"tag {code(tag)}" for tag in held.get("tags", ())),
+            *(code(text) for text in [declarations(element.declared)] if text),
         ]
         yield f"- {vertex.label} {code(vertex.title)}{': ' if facts else ''}{', '.join(facts)}"
     yield from _more(affected)

@@ -26,6 +26,7 @@ from lineage_merge.exporters.graph_batches import DatasetLineage, DatasetSchema,
 from lineage_merge.graph_format.elements import Edge, Vertex, name_parts
 from lineage_merge.infra.batches import gather
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.questions.formats.describe import declaration, declarations
 from lineage_merge.questions.traversal.last_updates import LastUpdate
 
 _SUBTYPES = {
@@ -119,11 +120,14 @@ def job(
 ) -> Iterator[MetadataChangeProposalWrapper | classes.MetadataChangeProposalClass]:
     """Yield a job: its newest run, inputs and outputs. `columns`: the ends of its column edges by id."""
     properties = vertex.properties
+    custom = {name: str(properties[name]) for name in _CUSTOM_OF_JOBS if name in properties}
+    if declared := declarations(edge for flow in job.flows for edge in (*flow.feeds, *flow.column_feeds)):
+        custom["declared"] = declared
     info = classes.DataJobInfoClass(
         name=job.key.name,
         type=job.key.job_type.upper(),
         flowUrn=names.dag(job.environment, job.dag),
-        customProperties={name: str(properties[name]) for name in _CUSTOM_OF_JOBS if name in properties},
+        customProperties=custom,
         env=names.fabric(job.environment),
     )
     edges = [edge for flow in job.flows for edge in flow.column_feeds]
@@ -250,6 +254,7 @@ def _properties(edges: list[Edge], deciding: set[str]) -> dict[str, str]:
         "jobs": {edge.job for edge in edges},
         "via": {edge.properties.get("via", "") for edge in edges},
         "operations": {edge.properties.get("operations", "") for edge in edges},
+        "declared": {declaration(edge) for edge in edges},
         "rows decided by": deciding,
     }
     return {name: ", ".join(sorted(values - {""})) for name, values in facts.items() if values - {""}}

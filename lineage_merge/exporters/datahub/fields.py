@@ -16,6 +16,7 @@ from datahub.specific.dataset import DatasetPatchBuilder
 from lineage_merge.exporters.datahub.names import Names
 from lineage_merge.graph_format.elements import Edge, Vertex
 from lineage_merge.model.elements import decode, structures_of
+from lineage_merge.questions.formats.describe import declaration
 
 # The graph does not contain who made a change; DataHub requires a user.
 NO_USER = "urn:li:corpuser:unknown"
@@ -75,7 +76,8 @@ def fine_grained(
 
 def _operation(edge: Edge) -> str:
     """``AGGREGATION: sum(pricepaid)``."""
-    parts = (edge.properties.get("transformation", ""), edge.properties.get("expression", ""))
+    held = edge.properties
+    parts = (held.get("transformation", ""), held.get("expression", ""), declaration(edge))
     return ": ".join(part for part in parts if part)
 
 

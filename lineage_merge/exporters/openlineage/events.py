@@ -28,6 +28,7 @@ from openlineage.client.facet_v2 import (
     JobFacet,
     RunFacet,
     data_quality_assertions_dataset,
+    documentation_job,
     job_type_job,
     lifecycle_state_change_dataset,
     ownership_job,
@@ -60,6 +61,7 @@ from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.infra.batches import batched, gather
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.times import utc_moment
+from lineage_merge.questions.formats.describe import declarations
 from lineage_merge.questions.graph import LineageGraph
 
 Event = RunEvent | JobEvent
@@ -108,7 +110,7 @@ def _events_of_job(
         return _event(job, named, inputs, outputs, export.at, (flows[0].target, parent) if parent else None)
 
     if len(groups) < 2:
-        yield event(job.flows, Job(namespace, name, _describe_job(job, _job_kind(job, known))))
+        yield event(job.flows, Job(namespace, name, _describe_job(job, _job_kind(job, known), job.flows)))
         return
     titles = [title_of_id(flows[0].target) for flows in groups.values()]
     for flows, title in zip(groups.values(), titles, strict=True):
@@ -117,7 +119,7 @@ def _events_of_job(
         parent = parent_run.ParentRunFacet(
             parent_run.Run(run_id(job)), parent_run.Job(namespace, name), producer=PRODUCER
         )
-        yield event(flows, Job(namespace, f"{name}.{last}", _describe_job(job, "JOB")), parent)
+        yield event(flows, Job(namespace, f"{name}.{last}", _describe_job(job, "JOB", flows)), parent)
 
 
 def run_id(job: JobLineage, part: str = "") -> str:
@@ -176,8 +178,11 @@ def _job_kind(job: JobLineage, known: Mapping[str, DatasetSchema]) -> str:
     return "APPLICATION" if job.key.job_type == "spark" else "JOB"
 
 
-def _describe_job(job: JobLineage, kind: str) -> dict[str, JobFacet]:
+def _describe_job(job: JobLineage, kind: str, flows: Iterable[Flow]) -> dict[str, JobFacet]:
     facets: dict[str, JobFacet] = {"jobType": _job_type(job.key.job_type, kind)}
+    edges = (edge for flow in flows for edge in (*flow.feeds, *flow.column_feeds))
+    if declared := declarations(edges):
+        facets["documentation"] = documentation_job.DocumentationJobFacet(declared, producer=PRODUCER)
     properties = job.vertex.properties if job.vertex else {}
     if properties.get("owners"):
         owners = [ownership_job.Owner(owner) for owner in properties["owners"]]

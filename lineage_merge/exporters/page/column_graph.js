@@ -22,8 +22,8 @@ lineage.columnGraph = (() => {
   };
 
   /** Return OpenLineage's transformation subtypes of an edge in words: "aggregated, window, assumed". */
-  const howOf = ({ transformation, assumed }) =>
-    [...transformation.split(/[,\s]+/), assumed ? "assumed" : ""]
+  const howOf = ({ transformation, assumed, declared }) =>
+    [...transformation.split(/[,\s]+/), assumed ? "assumed" : "", declared ? "declared" : ""]
       .filter((part) => part)
       .map((part) => HOW[part] ?? part.toLowerCase())
       .join(", ");
@@ -61,6 +61,7 @@ lineage.columnGraph = (() => {
         transformation: edge.transformation,
         expression: edge.expression ?? "",
         assumed: Boolean(edge.assumed),
+        declared: Boolean(edge.declared),
         indirect: Boolean(edge.indirect),
         processes: [process],
         ...more,
@@ -72,6 +73,7 @@ lineage.columnGraph = (() => {
     known.transformation = [...subtypes].filter((part) => part).join(",");
     known.expression ||= edge.expression ?? "";
     known.assumed &&= Boolean(edge.assumed);
+    known.declared &&= Boolean(edge.declared);
     known.indirect &&= Boolean(edge.indirect);
   }
 

@@ -92,7 +92,7 @@ _COLUMN_FACTS = ("tags", "owners", "constraints", "meta")
 _JOB_FACTS = tuple(
     "framework project status last_run_id last_run_at duration_ms rows_written owners tags".split()
 )
-_FEEDS_FACTS = ("operations", "write_mode", "via", "column_lineage", "reads", "sequence")
+_FEEDS_FACTS = ("operations", "write_mode", "via", "column_lineage", "declared", "reads", "sequence")
 
 
 class _Numbered:

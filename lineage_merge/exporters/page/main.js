@@ -130,7 +130,7 @@ lineage.main = (() => {
       scene = { ...made, ...laid, edges: made.edges };
       lineage.board.draw(scene, {
         card: (node) => lineage.cards.card(model, { ...state, isMixed }, node),
-        title: (edge) => [...new Set(edge.feeds.map((feed) => model.jobs[feed.job].name))].join(", "),
+        title: (edge) => [...new Set(edge.feeds.map((feed) => lineage.model.saidOf(model, feed)))].join(", "),
         caption,
       });
       drawn = signature();

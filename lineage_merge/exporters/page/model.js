@@ -51,6 +51,7 @@ lineage.model = (() => {
         transformation,
         expression,
         assumed,
+        declared: jobs[job].type === "declared",
         indirect: INDIRECT.test(transformation) && !DIRECT.test(transformation),
       }),
     );
@@ -286,5 +287,11 @@ lineage.model = (() => {
     return { kind: "column", start, upColumns, downColumns, edges, decisions, up: datasets(upColumns), down };
   }
 
-  return { build, structuresOf, isLost, passing, reach, datasetReach, datasetTrace, columnTrace, factOf, tagsOf, ownersOf, everyOf, NO_OWNER };
+  /** Return the job of a feed, and who declares it if no tool reports it. */
+  function saidOf(model, feed) {
+    const { name, type } = model.jobs[feed.job];
+    return type === "declared" ? `${name} declared ${factOf(feed, "declared")}`.trim() : name;
+  }
+
+  return { build, structuresOf, isLost, passing, reach, datasetReach, datasetTrace, columnTrace, factOf, tagsOf, ownersOf, everyOf, saidOf, NO_OWNER };
 })();

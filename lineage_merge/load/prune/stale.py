@@ -16,7 +16,7 @@ from lineage_merge.load.load_plan import COLUMN_EDGE_LABELS, Comparison
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey
 from lineage_merge.model.times import is_later
-from lineage_merge.naming.jobs import DBT, project_of
+from lineage_merge.naming.jobs import DBT, DECLARED, project_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,9 @@ def scope_of(comparison: Comparison, coverage: SourceCompleteness) -> PruneScope
     known = {
         project.name: times for project, times in incoming if project.job_type in complete and project.project
     }
+    if DECLARED in complete:
+        # The configuration has all declarations of the DAG: also a file without entries left is complete.
+        known |= {project.name: times for project, times in stored if project.job_type == DECLARED}
     newer = {project.name for project, times in stored if _is_newer(times, known.get(project.name))}
     projects = frozenset(known.keys() - newer)
     types = {*coverage.job_types, *(project.job_type for project, _ in incoming)} if coverage.runs else set()

@@ -70,7 +70,7 @@ def _differences(change: Change) -> Sequence[Difference]:
     """Return the differences to print: of an added or removed element what identifies and computes it."""
     if change.action == "changed":
         return change.differences
-    shown = ("job", "transformation", "expression")
+    shown = ("job", "transformation", "expression", "declared")
     return [difference for difference in change.differences if difference.name in shown]
 
 

@@ -1,10 +1,11 @@
 """Titles, captions and safe texts of vertices and edges, shared by the formats."""
 
 import re
+from collections.abc import Iterable
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, Vertex, title_in
 from lineage_merge.model.elements import dataset_of
-from lineage_merge.naming.jobs import DECLARED
+from lineage_merge.naming.jobs import DECLARED, declaration_in
 
 
 def title(graph: Subgraph, vertex: Vertex) -> str:
@@ -41,9 +42,16 @@ def caption(edge: Edge) -> str:
 
 def declaration(edge: Edge) -> str:
     """Return who declares an edge and why, "" if a tool reports it."""
-    if edge.properties.get("job_type") != DECLARED:
-        return ""
-    return f"declared {edge.properties.get('declared', '')}".rstrip()
+    return declaration_in(edge.properties)
+
+
+def declarations(edges: Iterable[Edge]) -> str:
+    """Return the declarations of edges, each once, "" if tools report all of them.
+
+    Edges of columns do not say more than those of their datasets.
+    """
+    texts = {declaration(edge) for edge in edges} - {""}
+    return "; ".join(sorted(texts - {DECLARED})) or "".join(texts)
 
 
 def transformation(edge: Edge) -> str:

@@ -11,6 +11,7 @@ from html import escape
 from lineage_merge.graph_format.elements import Edge, Subgraph, Vertex
 from lineage_merge.questions.formats.describe import (
     caption,
+    declaration,
     one_line,
     owners_of_columns,
     title,
@@ -128,7 +129,8 @@ def _rows(graph: Subgraph) -> Iterator[tuple[str, ...]]:
 
 def _derivation(graph: Subgraph, edge: Edge) -> tuple[str, str, str]:
     source = title(graph, graph.vertices[edge.from_id])
-    return source, transformation(edge), str(edge.properties.get("expression", ""))
+    how = "  ".join(filter(None, (transformation(edge), declaration(edge))))
+    return source, how, str(edge.properties.get("expression", ""))
 
 
 def _escape(text: str, most: int = _TEXT_LENGTH) -> str:

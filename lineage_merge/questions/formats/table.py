@@ -17,7 +17,7 @@ from rich.text import Text
 
 from lineage_merge.graph_format.elements import Subgraph, Vertex
 from lineage_merge.questions.fields import attributes_by_header, cells
-from lineage_merge.questions.formats.describe import one_line, title, transformation
+from lineage_merge.questions.formats.describe import declaration, one_line, title, transformation
 
 # The first columns of the rows of named tables in a CSV.
 TABLE = "table"
@@ -128,6 +128,7 @@ def edge_table(graph: Subgraph) -> AnswerTable:
         source, target = (title(graph, graph.vertices[end]) for end in (edge.from_id, edge.to_id))
         how = [transformation(edge)]
         how += [str(edge.properties.get(key, "")) for key in ("expression", "write_mode", "via")]
+        how.append(declaration(edge))
         dag = edge.properties.get("dag_name", "")
         table.add(source, edge.label, target, edge.job, "  ".join(filter(None, how)), dag)
     return table

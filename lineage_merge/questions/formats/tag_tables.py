@@ -7,7 +7,7 @@ from rich.text import Text
 
 from lineage_merge.graph_format.elements import Edge, title_in
 from lineage_merge.infra.batches import gather
-from lineage_merge.questions.formats.describe import one_line, truncate
+from lineage_merge.questions.formats.describe import declaration, one_line, truncate
 from lineage_merge.questions.formats.table import AnswerTable
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _reason(stop: "Stop") -> str:
 
 
 def _how(edge: Edge) -> str:
+    values = [edge.properties.get(key) for key in ("transformation", "expression")]
     if edge.label == "feeds":
-        return "as a whole"
-    values = (edge.properties.get(key) for key in ("transformation", "expression"))
-    return " ".join(str(value) for value in values if value)
+        values = ["as a whole"]
+    return " ".join(str(value) for value in (*values, declaration(edge)) if value)

@@ -186,4 +186,5 @@ def _column(plan: _Plan, column: Vertex) -> Text:
         expression = truncate(one_line(edge.properties.get("expression", "")), 60)
         line.append(f"  ← {source}  {transformation(edge)}", style="cyan")
         line.append(f"  {expression}".rstrip(), style="dim")
+        line.append(f"  {one_line(declaration(edge))}".rstrip(), style="cyan")
     return line

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 from lineage_merge.graph_format.elements import COLUMN, Edge, Subgraph, title_in
 from lineage_merge.model.version import __version__
-from lineage_merge.questions.formats.describe import xml_characters
+from lineage_merge.questions.formats.describe import declaration, xml_characters
 from lineage_merge.questions.policies.violations import CheckedPolicy, PolicyCheck, Violation
 
 
@@ -31,6 +31,8 @@ def edge_text(edge: Edge) -> str:
         said.insert(0, "determines rows")
     if edge.job:
         said.append(f"job {edge.job}")
+    if declared := declaration(edge):
+        said.append(declared)
     return f" ({', '.join(said)})" if said else ""
 
 
@@ -81,6 +83,7 @@ def _edge_as_json(edge: Edge, graph: Subgraph) -> dict[str, Any]:
         "expression": edge.properties.get("expression"),
         "job": edge.job or None,
         "dag": edge.properties.get("dag_name"),
+        "declared": declaration(edge) or None,
     }
 
 

@@ -15,6 +15,7 @@ from lineage_merge.infra.batches import gather
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import encode
 from lineage_merge.model.times import duration_text, utc_time
+from lineage_merge.naming.jobs import DECLARED
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.traversal.checks import NOT_PASSED, Check, checks_within
 from lineage_merge.questions.traversal.last_updates import (
@@ -143,7 +144,10 @@ class Diagnosis:
                 update.stores_rows and update.updated_at is None for update in updates
             ),
             "jobs": len(jobs),
-            "jobs_without_known_run": sum("last_run_at" not in job.properties for job in jobs.values()),
+            "jobs_without_known_run": sum(
+                "last_run_at" not in job.properties and job.properties.get("job_type") != DECLARED
+                for job in jobs.values()
+            ),
             "tests": by_type[False],
             "freshness_checks": by_type[True],
             "assertions_without_result": sum(

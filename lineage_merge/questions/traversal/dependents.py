@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 from lineage_merge.graph_format.elements import COLUMN, JOB, Edge, Vertex
 from lineage_merge.model.elements import column_of, dataset_of
 from lineage_merge.model.errors import QueryError
+from lineage_merge.naming.jobs import DECLARED
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.traversal.column_walk import column_edges
 from lineage_merge.questions.traversal.effects import (
@@ -40,7 +41,8 @@ class Dependent:
 
     `distance`: hops of the shortest path; what a changed job writes has 0. `effect`: None without a change.
     `uses`: for a column, the edges from the changed column or the nearest dependents. `jobs`: for a dataset
-    or column, the ids of the affected jobs that write it.
+    or column, the ids of the affected jobs that write it. `declared`: for these, the edges to it that no tool
+    reports.
     """
 
     vertex: Vertex
@@ -49,6 +51,7 @@ class Dependent:
     effect: Effect | None = None
     uses: tuple[Edge, ...] = ()
     jobs: tuple[str, ...] = ()
+    declared: tuple[Edge, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +153,15 @@ def _elements(
     states: States | None,
 ) -> Iterator[Dependent]:
     arriving: dict[str, list[Edge]] = {}
+    declared: dict[str, list[Edge]] = defaultdict(list)
     for edge in edges:
         if edge.label == "has_column":
             continue
         arriving.setdefault(edge.to_id, []).append(edge)
+        if edge.properties.get("job_type") == DECLARED:
+            declared[edge.to_id].append(edge)
+            if changed.label == COLUMN and edge.label == "feeds_column":
+                declared[dataset_of(edge.to_id)].append(edge)
     writers = _writers(impact, edges)
     of_jobs: dict[str, int] = {}
     for edge in edges:
@@ -176,6 +184,7 @@ def _elements(
                 states.effect_on(vertex.id) if states else None,
                 uses,
                 tuple(sorted(writers.get(vertex.id, ()))),
+                tuple(declared.get(vertex.id, ())),
             )
 
 
@@ -208,6 +217,7 @@ class AffectedTest:
     # As dependents have them.
     kind: ClassVar = "test"
     uses: ClassVar[tuple[Edge, ...]] = ()
+    declared: ClassVar[tuple[Edge, ...]] = ()
 
     vertex: Vertex
     checks: tuple[str, ...]

@@ -18,6 +18,7 @@ from lineage_merge.graph_format.elements import (
 )
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.model.elements import dataset_of
+from lineage_merge.naming.jobs import DECLARED
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.traversal.column_walk import find_reached_columns
 
@@ -151,7 +152,10 @@ def _group(edges: Iterable[Edge]) -> dict[_Ends, dict[str, str]]:
     values: dict[_Ends, dict[str, set[str]]] = {}
     for edge in edges:
         properties = values.setdefault((edge.from_id, edge.to_id), {})
-        for name, value in {"job": edge.job, **list_compared_values(edge)}.items():
+        compared = {"job": edge.job, **list_compared_values(edge)}
+        if edge.properties.get("job_type") == DECLARED:
+            compared.setdefault("declared", "true")  # of columns, without who and why
+        for name, value in compared.items():
             properties.setdefault(name, set()).add(value)
     return {
         ends: {name: ", ".join(sorted(texts)) for name, texts in properties.items()}

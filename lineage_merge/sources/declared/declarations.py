@@ -30,8 +30,8 @@ def parse_place(text: str) -> Place | None:
         name, column = column, ""
     namespace, bar, rest = name.partition("|")
     path = field_path(*column.split(".")) if column else ""
-    if bar and namespace and rest:
-        return Place(Reference(namespace, rest), path)
+    if bar:
+        return Place(Reference(namespace, rest), path) if namespace and rest else None
     return Place(Reference("", name), path) if ":" in name or name.startswith("/") else None
 
 

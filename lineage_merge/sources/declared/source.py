@@ -1,6 +1,6 @@
 """The source of declared lineage."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from lineage_merge.infra.json_schema import PATH
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from lineage_merge.config import Config
     from lineage_merge.infra.engine.rows import Engine, Rows
     from lineage_merge.model.records import Record
+    from lineage_merge.sources.diagnosis import SourceCheck
 
 Paths = Annotated[tuple[str, ...], ONE_OR_MORE, Form(schema={PATH: True})]
 DECLARATIONS = Kind("declared lineage", "give its file as declared", (("lineage", "datasets"),))
@@ -42,6 +43,11 @@ class DeclaredSource(Source[tuple[str, ...]]):
         from lineage_merge.sources.declared.files import DECLARATION_FILES
 
         return sum(file.text_bytes for path in settings for file in DECLARATION_FILES.find(path))
+
+    def checks(self) -> "Sequence[SourceCheck]":
+        from lineage_merge.sources.declared.doctor import CHECKS
+
+        return CHECKS
 
     def preflight(self, settings: tuple[str, ...]) -> None:
         from lineage_merge.sources.declared.files import DECLARATION_FILES

@@ -46,8 +46,7 @@ def translate(file: DeclarationFile, project: str, today: date) -> Iterator[Elem
         owners[job].add(by)
         yield from _translate_edge(edge, by, job)
     for job, names in owners.items():
-        properties = {"framework": "declaration", "project": project}
-        yield Job(job, properties=properties, sets={"owners": tuple(sorted(names))})
+        yield Job(job, properties={"project": project}, sets={"owners": tuple(sorted(names))})
     for number, dataset in enumerate(declarations.datasets):
         key = f"datasets[{number}]"
         if dataset.until and dataset.until < today:

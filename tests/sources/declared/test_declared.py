@@ -120,6 +120,7 @@ def test_a_declaration_counts_on_its_last_day_and_is_reported_after_it(tmp_path:
     ("text", "line", "field", "message"),
     [
         ("from: orders, to: s3://a/b, why: x, by: ann", 2, "lineage[0].from", "found orders"),
+        ("from: s3://a/b, to: s3://a|, why: x, by: ann", 3, "lineage[0].to", "found s3://a|"),
         ("from: s3://a/b, to: s3://a/c, by: ann", 2, "lineage[0].why", "is missing"),
         ("from: s3://a/b, to: s3://a/c, why: x", 2, "lineage[0].by", "missing"),
         ("from: s3://a/b#c, to: s3://a/c, why: x, by: ann", 2, "lineage[0]", "both be columns"),
@@ -186,10 +187,16 @@ def test_the_word_of_a_tool_counts_and_the_declaration_is_reported(tmp_path: Pat
 def test_a_column_that_no_tool_reports_stays_declared(tmp_path: Path) -> None:
     rows, _ = beside_sql(tmp_path, KNOWN.format(columns=", columns: {checksum: order_id}"))
     declared = {
-        (row["label"], row["to"].rpartition("|")[2]) for row in rows if row.get("job_type") == "declared"
+        (row["label"], row["to"].rpartition("|")[2])
+        for row in rows
+        if row.get("job_type") == "declared" and row["label"] != "job"
     }
     assert ("feeds_column", "checksum") in declared
     assert "feeds" not in {label for label, _ in declared}
+    # Its job says who declares it.
+    (job,) = [row for row in rows if row["label"] == "job" and row["job_type"] == "declared"]
+    assert job["owners"] == ["ann"]
+    assert ("writes", "lake.orders") in declared
 
 
 def test_every_engine_reads_the_same(tmp_path: Path, engine: Engine) -> None:
