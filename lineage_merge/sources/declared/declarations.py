@@ -105,7 +105,7 @@ class DeclaredDataset:
 class Declarations:
     """The content of a file."""
 
-    by: str = declare("who declares what names nobody else", "", "ann@example.com")
+    by: str = declare("who declares what has no by of its own", "", "ann@example.com")
     lineage: tuple[DeclaredEdge, ...] = declare("edges", ())
     datasets: tuple[DeclaredDataset, ...] = declare("datasets", ())
 

@@ -9,6 +9,7 @@ from lineage_merge.infra.storage import Slice
 from lineage_merge.model.elements import Count, Element, Problem
 from lineage_merge.naming import REDSHIFT_DATA_API, redact
 from lineage_merge.sources import line_files, unmatched_patterns
+from lineage_merge.sources.json_values import as_mapping
 from lineage_merge.sources.openlineage.airflow_tasks import changes_table, sql_without_datasets
 from lineage_merge.sources.openlineage.datasets import reference
 from lineage_merge.sources.openlineage.events import Context
@@ -56,6 +57,19 @@ def report_unnamed_targets(subject: Subject, context: Context) -> Iterator[Probl
             yield Problem("not-joined", f"Airflow task {job}", "", message)
     elif problem := explain_unnamed_target(run):
         yield Problem("not-joined", f"Spark job {job}", "", redact(problem))
+
+
+def report_extraction_errors(subject: Subject, context: Context) -> Iterator[Problem]:
+    """Yield a notice for a run of whose code its client could not read a part, without texts of the code."""
+    if not subject.may_have_extraction_errors:
+        return
+    run = subject.run()
+    facet, job_run = as_mapping(run.facets.get("extractionError")), job_of(run)
+    failed, total = facet.get("failedTasks"), facet.get("totalTasks")
+    if isinstance(failed, int) and failed and context.applies(run, job_run):
+        of_total = f" of {total}" if isinstance(total, int) else ""
+        message = f"its client could not read {failed}{of_total} statements or tasks: lineage may be missing"
+        yield Problem("notice", f"{job_run.key.job_type.capitalize()} job {job_run.key.name}", "", message)
 
 
 def _unknown_warehouse(task: str) -> str:

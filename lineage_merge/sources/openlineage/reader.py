@@ -77,6 +77,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
         return resolver.records(chain.from_iterable(elements))
 
     unnamed = runs.flat_map(lambda subject: notices.report_unnamed_targets(subject, context)).distinct()
+    unread = runs.flat_map(lambda subject: notices.report_extraction_errors(subject, context)).distinct()
     notes = [
         *notices.counts(subjects, parts, settings),
         *landing,
@@ -91,7 +92,7 @@ def read_openlineage(engine: Engine, config: Config, resolver: Resolver) -> Rows
             without_writes.map_partitions(resolver.records),
             ahead.map_partitions(resolver.records),
             services.exported.map_partitions(resolver.records),
-            unnamed.flat_map(lambda problem: resolver.records([problem])),
+            unnamed.union(unread).flat_map(lambda problem: resolver.records([problem])),
             engine.rows(resolver.records(notes), 1),
         ]
     )

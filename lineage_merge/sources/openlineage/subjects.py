@@ -57,6 +57,11 @@ class Subject(NamedTuple):
         return '"sql"' in self.any_text and '"AIRFLOW"' in self.any_text
 
     @property
+    def may_have_extraction_errors(self) -> bool:
+        """Whether a client may say that it could not read a part of the run's code."""
+        return any('"extractionError"' in text for text, _ in self.events)
+
+    @property
     def may_be_row_operation(self) -> bool:
         """Whether the events may be about a MERGE, UPDATE or DELETE."""
         return row_operations.may_be_row_operation(self.any_text)

@@ -418,3 +418,30 @@ def test_checks_of_runs_that_write_nothing_are_read_and_the_newest_outcome_count
         ("checks", "dev|s3://in|a|id"),
         ("has_column", "dev|s3://in|a|id"),
     }
+
+
+def test_what_a_client_could_not_read_of_a_run_is_in_the_report(each_engine: Engine, tmp_path: Path) -> None:
+    facet = {
+        "totalTasks": 3,
+        "failedTasks": 2,
+        "errors": [{"errorMessage": "near hunter2", "task": "SELECT"}],
+    }
+    sent = event(
+        "COMPLETE",
+        "06:00",
+        "load",
+        inputs=["s3://in|a"],
+        outputs=["s3://out|b"],
+        run_facets={"extractionError": facet},
+    )
+    write_lines(tmp_path / "events.jsonl", [sent])
+    records = read(each_engine, str(tmp_path))
+    assert problems_of(records) == {
+        (
+            "notice",
+            "Openlineage job load",
+            "",
+            "its client could not read 2 of 3 statements or tasks: lineage may be missing",
+        )
+    }
+    assert len(flows_of(records)) == 1
