@@ -2,9 +2,10 @@
 
 import re
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from lineage_merge.infra.redaction import redact
-from lineage_merge.infra.setting import Form, RegionName, SecretName, Texts, VariableName, declare
+from lineage_merge.infra.setting import Form, RegionName, SecretName, Texts, VariableName, declare, parse
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.sources.kafka_landing.settings import Kafka
 from lineage_merge.sources.kinds import Kind
@@ -70,6 +71,10 @@ class Marquez:
         return f"Marquez {redact(self.url)}"
 
 
+def _parse_marquez(written: Any, key: str) -> Marquez:
+    return parse(Marquez, {"url": written} if isinstance(written, str) else written, key)
+
+
 @dataclass(frozen=True, slots=True)
 class OpenLineage(RunSelection):
     """Where events are read from, and which runs are selected."""
@@ -83,7 +88,17 @@ class OpenLineage(RunSelection):
     )
     kafka: Kafka | None = declare("Kafka topic that OpenLineage clients write to", None)
     datazone: DataZone | None = declare("domain of Amazon DataZone whose events are read", None)
-    marquez: Marquez | None = declare("Marquez whose events are read", None)
+    marquez: Marquez | None = declare(
+        "Marquez whose events are read: its address, or its settings",
+        None,
+        form=Form(
+            SERVER_URL.pattern,
+            SERVER_URL.text,
+            is_secret=True,
+            schema={"type": ["object", "string"]},
+            parse=_parse_marquez,
+        ),
+    )
     jobs: tuple[str, ...] = declare("jobs to read, by name, globs allowed", (), ["tickit_*"], "all")
     namespaces: tuple[str, ...] = declare(
         "jobs to read, by the namespace in their events, globs allowed", (), ["prod"], "all"

@@ -28,6 +28,12 @@ def findings(*locations: object) -> list[Diagnosis]:
     return examine("OpenLineage", parsed(events=[str(each) for each in locations]))
 
 
+@pytest.mark.parametrize("written", ["http://marquez:5000/", {"url": "http://marquez:5000"}])
+def test_marquez_is_an_address_or_settings(written: Any) -> None:
+    settings = {"dag_name": "d", "environment": "dev", "openlineage": {"marquez": written}}
+    assert CONFIGURATION.parse(settings).sources["openlineage"].marquez.url == "http://marquez:5000"
+
+
 def test_all_settings_arrive() -> None:
     found = parsed(
         events="events.jsonl", jobs=["a*"], namespaces=["prod"], runs="all", lookback="12h", retire_after=0
