@@ -24,6 +24,7 @@ from lineage_merge.sources.hive.log import Found
 from lineage_merge.sources.hive.query import Query, read_query
 from lineage_merge.sources.hive.reader import _read_part
 from lineage_merge.sources.openlineage import files as openlineage
+from lineage_merge.sources.openlineage.runs import newest
 from lineage_merge.sources.spline.agent.messages import Message, check_message
 from lineage_merge.sources.spline.agent.reader import read_slice
 from lineage_merge.sources.spline.documents import name_of, read
@@ -259,3 +260,15 @@ def test_a_value_of_the_wrong_type_that_is_deeply_nested_is_a_problem_of_its_doc
 
     assert decoder.error({"num": deep}) == ("", "is nested too deeply")
     assert decoder.error({"num": 1, "extra": deep}) is None
+
+
+def test_a_static_job_with_a_malformed_type_of_event_is_ordered_by_time() -> None:
+    events = [
+        {
+            "eventTime": f"2026-11-21T09:{minute}:00Z",
+            "eventType": [""],
+            "job": {"namespace": "n", "name": "j"},
+        }
+        for minute in (10, 20)
+    ]
+    assert newest(events) == events[1]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lineage_merge.infra.batches import gather
+from lineage_merge.sources.json_values import as_text
 from lineage_merge.sources.openlineage.documents import Document, moment
 from lineage_merge.sources.openlineage.explicit_lineage import add_explicit_lineage
 
@@ -93,7 +94,9 @@ def as_run(event: Document) -> Run:
 
 
 def _order(event: Document) -> tuple[int, int, str]:
-    return moment(event), _ORDER.get(event.get("eventType") or "OTHER", 3), json.dumps(event, sort_keys=True)
+    # Of an event without a run, the type is not checked: it has none.
+    kind = as_text(event.get("eventType")) or "OTHER"
+    return moment(event), _ORDER.get(kind, 3), json.dumps(event, sort_keys=True)
 
 
 def _is_airflow(job: Document) -> bool:
