@@ -272,3 +272,11 @@ def test_a_static_job_with_a_malformed_type_of_event_is_ordered_by_time() -> Non
         for minute in (10, 20)
     ]
     assert newest(events) == events[1]
+
+
+def test_a_swap_without_a_table_affects_no_other_statement(tmp_path: Path) -> None:
+    found = _sql(tmp_path, "postgres", "alter table.n swap")
+    assert [each.field for each in found if isinstance(each, Problem) and each.kind == "rejected"] == [
+        "line 1"
+    ]
+    assert any(isinstance(each, Feeds) for each in found)

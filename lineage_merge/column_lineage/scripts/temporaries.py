@@ -87,7 +87,7 @@ def find_dropped_again(
             for action in tree.args.get("actions") or ():
                 if isinstance(action, exp.AlterRename):
                     made.discard(key_of(tree.this, database))
-                elif isinstance(action, exp.SwapTable):
+                elif isinstance(action, exp.SwapTable) and isinstance(action.this, exp.Table):
                     swapped = {key_of(table, database) for table in (tree.this, action.this)}
                     if len(made & swapped) == 1:
                         made ^= swapped
