@@ -1,7 +1,6 @@
 """The command `declare`: adds an edge that no tool reports to a file of declared lineage."""
 
 import json
-from collections.abc import Iterable
 from datetime import datetime
 from difflib import unified_diff
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 from lineage_merge.cli.command import command
 from lineage_merge.cli.error_handling import handle_errors
 from lineage_merge.cli.options import user_name, with_config_file
-from lineage_merge.model.errors import ConfigError
+from lineage_merge.model.errors import ConfigError, ErrorCollector
 
 
 @command(
@@ -107,10 +106,7 @@ def _add(text: str, entry: dict[str, Any], location: str) -> str:
     after = yaml_editing.append(text, ["lineage"], entry)
     parsed = parse_declarations(after, location)
     if isinstance(parsed, list):
-        _raise(ConfigError(problem.field, problem.message, problem.document) for problem in parsed)
+        errors = ErrorCollector()
+        errors.errors += (ConfigError(found.field, found.message, found.document) for found in parsed)
+        errors.raise_errors()
     return after
-
-
-def _raise(errors: Iterable[ConfigError]) -> None:
-    first, *others = errors
-    raise ConfigError(first.key, first.problem, first.origin, tuple(others))

@@ -79,14 +79,14 @@ class _Candidates:
 def find_aliases(records: Rows[Record]) -> Aliases:
     """Find and resolve the aliases among the records. There are few of them: they fit into the driver."""
     collected = dict(records.flat_map(_key_by_alias).reduce_by_key(_merge).collect())
-    exposures = {key: collected.pop(key) for key in list(collected) if key.startswith((_URL, _NAME))}
-    # Those of a URL first.
-    for key, found in sorted(exposures.items(), reverse=True):
-        is_url = key.startswith(_URL)
-        rule = DASHBOARD_URL_RULE if is_url else DASHBOARD_NAME_RULE
-        for declared, dashboard in pair_exposures(found.targets) if is_url else pair_by_name(found.targets):
-            known = _Candidates(False, {dashboard: {}}, rule, {name_exposure(declared, rule)})
-            collected.setdefault(declared, known)
+    for prefix, rule, pair in (
+        (_URL, DASHBOARD_URL_RULE, pair_exposures),
+        (_NAME, DASHBOARD_NAME_RULE, pair_by_name),
+    ):
+        for key in sorted((key for key in collected if key.startswith(prefix)), reverse=True):
+            for declared, dashboard in pair(collected.pop(key).targets):
+                known = _Candidates(False, {dashboard: {}}, rule, {name_exposure(declared, rule)})
+                collected.setdefault(declared, known)
     return _resolve(collected)
 
 

@@ -31,15 +31,15 @@ def drop_reported(records: Rows[ElementRecord]) -> Remaining:
     declared = records.filter(_is_declared).collect()
     if not declared:
         return Remaining(records)
-    edges = {_edge_of(record): record.job for record in declared if isinstance(record, Feeds | FeedsColumn)}
-    shared = records.engine.share(frozenset(edges))
+    flows = [(_edge_of(record), record.job) for record in declared if isinstance(record, Feeds | FeedsColumn)]
+    jobs_of = dict(flows)
+    shared = records.engine.share(frozenset(jobs_of))
     reported = frozenset(records.flat_map(partial(_find_reported, shared)).distinct().collect())
     if not reported:
         return Remaining(records)
     # A job stays with the columns that no tool reports: it has who declares them.
-    flows = {(record.job, _edge_of(record)) for record in declared if isinstance(record, Feeds | FeedsColumn)}
-    needed = {(job, edge.target) for job, edge in flows if edge not in reported}
-    problems = tuple(_explain(edge, edges[edge]) for edge in sorted(reported) if not edge.target_column)
+    needed = {(job, edge.target) for edge, job in flows if edge not in reported}
+    problems = tuple(_explain(edge, jobs_of[edge]) for edge in sorted(reported) if not edge.target_column)
     dropped = partial(_is_kept, reported, frozenset(needed), frozenset(job for job, _ in needed))
     return Remaining(records.filter(dropped), problems)
 

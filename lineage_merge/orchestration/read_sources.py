@@ -34,9 +34,14 @@ def read_all(
     resolver: Resolver,
     sources: Sequence[Source[Any]],
     on_progress: ProgressCallback = no_progress,
+    *,
+    before: Iterable[Rows[Record]] = (),
 ) -> Rows[Record]:
-    """Read the records of sources; of catalogs only those about datasets that other sources reference."""
-    parts: list[Rows[Record]] = []
+    """Read the records of sources; of catalogs only those about datasets that other sources reference.
+
+    `before`: records that were read before, which belong to the result.
+    """
+    parts = list(before)
     catalogs: list[tuple[Source[Any], Rows[Any]]] = []
     clients = number_clients(sources)
     for source in sources:

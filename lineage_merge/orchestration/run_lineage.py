@@ -31,14 +31,19 @@ def read_run(config: Config, run: str, on_progress: ProgressCallback) -> InMemor
         for key, settings in config.sources.items()
     }
     with_runs = [source for source in sources if isinstance(selected[source.key], RunSelection)]
+    others = [source for source in sources if source not in with_runs]
     of_run = replace(config, sources=selected)
     with limit_input(config.spark.distribute_above_mb << 20):
         resolver = dataset_resolver.from_config(of_run)
-        records = read_all(LocalEngine(), of_run, resolver, sources, on_progress).cache()
-        own = read_all(LocalEngine(), of_run, resolver, with_runs) if with_runs else None
-        described = [record for record in own.collect() if isinstance(record, Job)] if own else []
+        engine = LocalEngine()
+        own = read_all(engine, of_run, resolver, with_runs, on_progress)
+        records = read_all(engine, of_run, resolver, others, on_progress, before=[own])
         # Jobs without a run, such as OpenLineage's static ones, are of no run.
-        jobs = {record.key for record in described if record.properties.get("last_run_id")}
+        jobs = {
+            record.key
+            for record in own.collect()
+            if isinstance(record, Job) and record.properties.get("last_run_id")
+        }
         rows = join_records(records, of_run).elements.collect()
     return _select(rows, jobs, run)
 

@@ -68,12 +68,13 @@ def export_dashboard(
 ) -> Iterator[Proposal]:
     """Yield the charts of a dashboard, and then itself. `columns`: the source columns by id."""
     vertex = dashboard.schema.dataset
+    paths = FieldPaths(columns.values())
     # Fields are below their visual; what a visual is filtered by is of the visual itself.
     edges = gather(
         ((*structures_of(edge.to_id), edge.to_id)[0], edge) for edge in dashboard.flow.column_feeds
     )
     for visual in _visuals(dashboard):
-        yield from _export_chart(names, vertex, visual, edges.get(visual.id, []), columns)
+        yield from _export_chart(names, vertex, visual, edges.get(visual.id, []), columns, paths)
     for urn in dashboard_urns(names, dashboard):
         info = classes.DashboardInfoClass(
             title=vertex.name,
@@ -99,7 +100,12 @@ def _visuals(dashboard: DatasetLineage) -> list[Vertex]:
 
 
 def _export_chart(
-    names: Names, dashboard: Vertex, visual: Vertex, edges: list[Edge], columns: Mapping[str, Vertex]
+    names: Names,
+    dashboard: Vertex,
+    visual: Vertex,
+    edges: list[Edge],
+    columns: Mapping[str, Vertex],
+    paths: FieldPaths,
 ) -> Iterator[Proposal]:
     urn = names.chart(visual)
     title = visual.properties.get("title") or visual.name
@@ -115,7 +121,7 @@ def _export_chart(
         inputs=[names.dataset(source) for source in sorted({dataset_of(edge.from_id) for edge in edges})],
         type=next((chart for word, chart in _CHART_TYPES.items() if word in kind.lower()), None),
     )
-    fields = classes.InputFieldsClass(fields=list(_input_fields(names, edges, columns)))
+    fields = classes.InputFieldsClass(fields=list(_input_fields(names, edges, columns, paths)))
     yield from aspects(urn, [info, fields, classes.StatusClass(removed=False)])
     patch = ChartPatchBuilder(urn)
     add_owners_and_tags(names, patch, visual)
@@ -123,10 +129,9 @@ def _export_chart(
 
 
 def _input_fields(
-    names: Names, edges: list[Edge], columns: Mapping[str, Vertex]
+    names: Names, edges: list[Edge], columns: Mapping[str, Vertex], paths: FieldPaths
 ) -> Iterator[classes.InputFieldClass]:
     """Yield the columns that a chart depends on, each once, with what the chart makes of it."""
-    paths = FieldPaths(columns.values())
     for source, of_source in sorted(gather((edge.from_id, edge) for edge in edges).items()):
         if source not in columns:
             continue

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
 from lineage_merge.model.counts import format_count
+from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import SourceError
 from lineage_merge.naming import redact
-from lineage_merge.sources.declared.declarations import Declarations, parse_declarations
-from lineage_merge.sources.declared.files import DECLARATION_FILES
+from lineage_merge.sources.declared.declarations import Declarations
+from lineage_merge.sources.declared.files import DECLARATION_FILES, read_declarations
 from lineage_merge.sources.diagnosis import Diagnosis, SourceCheck, fix_for, ok, report_failure, warning
-from lineage_merge.sources.document_files import Text
 
 AREA = "declared lineage"
 SOON = timedelta(days=30)
@@ -28,18 +28,13 @@ def _examine_path(path: str, today: date) -> Iterator[Diagnosis]:
     files = DECLARATION_FILES.find(path)
     read: list[Declarations] = []
     for file in files:
-        for document in DECLARATION_FILES.read(file.location):
-            if isinstance(document, Text):
-                found = parse_declarations(document.text, redact(document.location))
-                problems = found if isinstance(found, list) else []
-                if not isinstance(found, list):
-                    read.append(found.declarations)
+        for found in read_declarations(file.location):
+            if isinstance(found, Problem):
+                field = f"{found.field}: " if found.field else ""
+                message = f"{found.document}: {field}{found.message}"
+                yield warning(AREA, message, f"correct {found.document}; a run rejects the file")
             else:
-                problems = [document]
-            for problem in problems:
-                field = f"{problem.field}: " if problem.field else ""
-                message = f"{problem.document}: {field}{problem.message}"
-                yield warning(AREA, message, f"correct {problem.document}; a run rejects the file")
+                read.append(found.declarations)
     edges = sum(len(declarations.lineage) for declarations in read)
     if read:
         yield ok(

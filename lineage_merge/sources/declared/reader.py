@@ -6,14 +6,11 @@ from functools import partial
 
 from lineage_merge.config import Config
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.model.elements import Element
+from lineage_merge.model.elements import Element, Problem
 from lineage_merge.model.records import Record
-from lineage_merge.naming import redact
-from lineage_merge.sources.declared.declarations import parse_declarations
-from lineage_merge.sources.declared.files import DECLARATION_FILES
+from lineage_merge.sources.declared.files import DECLARATION_FILES, read_declarations
 from lineage_merge.sources.declared.translator import translate
 from lineage_merge.sources.discovery import file_name
-from lineage_merge.sources.document_files import Text
 from lineage_merge.sources.resolver import Resolver
 
 
@@ -31,12 +28,8 @@ def _records(resolver: Resolver, location: str) -> Iterator[Record]:
 
 def _elements(location: str) -> Iterator[Element]:
     project = file_name(location).rpartition(".")[0]
-    for document in DECLARATION_FILES.read(location):
-        if isinstance(document, Text):
-            parsed = parse_declarations(document.text, redact(document.location))
-            if isinstance(parsed, list):
-                yield from parsed
-            else:
-                yield from translate(parsed, project, datetime.now(UTC).date())
+    for found in read_declarations(location):
+        if isinstance(found, Problem):
+            yield found
         else:
-            yield document
+            yield from translate(found, project, datetime.now(UTC).date())

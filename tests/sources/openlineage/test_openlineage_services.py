@@ -268,7 +268,7 @@ def test_events_that_lineage_merge_exported_are_left_out_and_counted(
         assert flows_of(found) == {flow("one")}
         left_out = [row for row in found if isinstance(row, Count) and row.what.endswith("exported")]
         assert sum(row.number for row in left_out) == len(exported["datazone"]) == 2
-    # In files they are read: whoever gives them asks for them.
+    # In files they are read: they were selected by hand.
     assert len(flows_of(read({"events": str(tmp_path / "datazone.jsonl")}))) == 2
 
 
