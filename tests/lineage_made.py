@@ -10,6 +10,7 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
+from lineage_merge.graph_format.folder_index import write_folder_index
 from lineage_merge.load.gremlin.connection import Endpoint, open_client
 from lineage_merge.load.gremlin.upserts import bytecode, edge_upsert, vertex_upserts
 from lineage_merge.model.elements import (
@@ -29,8 +30,8 @@ from tests.graph_folder import write_folder
 
 Row = dict[str, Any]
 NAMESPACE = "redshift://wh:5439"
-# For fixtures: the lineage in memory, in a folder, in a server.
-BACKENDS = ["memory", "folder", pytest.param("server", marks=pytest.mark.jvm)]
+# For fixtures: the lineage in memory, in a folder, in a folder with an index, in a server.
+BACKENDS = ["memory", "folder", "index", pytest.param("server", marks=pytest.mark.jvm)]
 
 
 def at(name: str, environment: str = "dev") -> str:
@@ -155,7 +156,9 @@ class MadeLineage:
             self.load(url)
             place = Endpoint(url)
         else:
-            self.folder(tmp_path / "graph")
+            folder = self.folder(tmp_path / "graph")
+            if request.param == "index":
+                write_folder_index(folder, at_least=0)
         with open_graph(place) as graph:
             yield graph
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, name_parts, title_of_id
 from lineage_merge.graph_format.schema import DATASET_LABELS
+from lineage_merge.infra.walk_index.layout import VERTICES
 from lineage_merge.model.elements import column_of, decode, dot_path, encode
 
 if TYPE_CHECKING:
@@ -118,6 +119,9 @@ def _vertices(location: Location, keys: Sequence[str], deadline: float) -> Itera
 
 
 def _read_folder(folder: Path, keys: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    if (folder / VERTICES).exists():
+        yield from _read_index(folder, keys)
+        return
     for file in sorted((folder / "nodes").iterdir()):
         if file.name.startswith((".", "_")):
             continue
@@ -128,6 +132,17 @@ def _read_folder(folder: Path, keys: Sequence[str]) -> Iterator[Mapping[str, Any
         else:
             with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as lines:
                 yield from map(json.loads, lines)
+
+
+def _read_index(folder: Path, keys: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    from lineage_merge.infra.walk_index.reading import WalkIndex
+
+    index = WalkIndex.open(folder)
+    if index is None:
+        return
+    known = index.vertices.select([key for key in keys if key in index.vertices.schema.names])
+    for start in range(0, known.num_rows, _VERTICES_PER_CHECK):
+        yield from known.slice(start, _VERTICES_PER_CHECK).to_pylist()
 
 
 def _query(

@@ -35,13 +35,22 @@ def write_parquet(
 
 
 def table_of_parquet(content: bytes, schema: Any) -> Any:
-    """Return a Parquet file as a table of a schema; columns that the file does not have are null.
+    """Return the columns of a Parquet file that a schema has, texts by dictionary, except ids.
 
-    Raises `ArrowException` or `OSError` for an invalid file.
+    Raises `ArrowException` or `OSError` for an invalid file, or a column of another type.
     """
+    import pyarrow as pa
     from pyarrow import parquet
 
-    return parquet.read_table(BytesIO(content), schema=schema, partitioning=None)
+    encoded = pa.dictionary(pa.int32(), pa.string())
+    wanted = [
+        field.with_type(encoded) if field.type == pa.string() and field.name != "id" else field
+        for field in schema
+    ]
+    texts = [field.name for field in wanted if field.type == encoded]
+    file = parquet.ParquetFile(BytesIO(content), read_dictionary=texts)
+    known = [field for field in wanted if field.name in file.schema_arrow.names]
+    return file.read([field.name for field in known]).cast(pa.schema(known))
 
 
 def table_of_lines(content: bytes, schema: Any) -> Any:
@@ -70,11 +79,16 @@ def rows_of_table(table: Any) -> Iterator[Row]:
 def _values(column: Any) -> list[Any]:
     import pyarrow as pa
 
-    if not pa.types.is_string(column.type):
+    if pa.types.is_dictionary(column.type):
+        encoded = column.unify_dictionaries().combine_chunks()
+        if len(encoded.dictionary) > len(encoded):  # a few rows of many
+            encoded = encoded.dictionary_decode().dictionary_encode()
+    elif pa.types.is_string(column.type):
+        # Not a Python object per row.
+        encoded = column.combine_chunks().dictionary_encode()
+    else:
         values: list[Any] = column.to_pylist()
         return values
-    # Not a Python object per row.
-    encoded = column.combine_chunks().dictionary_encode()
     texts = [*encoded.dictionary.to_pylist(), None]
     return [texts[index] for index in positions_of(encoded.indices.fill_null(len(texts) - 1))]
 

@@ -126,7 +126,20 @@ def may_read_locally(folder: str) -> bool:
     return _needs_no_connector(folder) and _has_pyarrow()
 
 
+def read_table(folder: str, kind: FileKind) -> Any:
+    """Read the nodes or edges below `folder` as a table of Arrow, with pyarrow. Errors as in `read`."""
+    import pyarrow as pa
+
+    tables = [*_read_tables(_path(folder, kind), kind.name, kind.ddl)]
+    return pa.concat_tables(tables) if tables else arrow_schema(kind.ddl).empty_table()
+
+
 def _read_locally(path: str, name: str, ddl: str) -> Iterator[Row]:
+    for table in _read_tables(path, name, ddl):
+        yield from rows_of_table(table)
+
+
+def _read_tables(path: str, name: str, ddl: str) -> Iterator[Any]:
     import pyarrow as pa
 
     file_format, files = find_stored_files(path)
@@ -135,13 +148,12 @@ def _read_locally(path: str, name: str, ddl: str) -> Iterator[Row]:
         with _translate_errors(path):
             content = read_bytes(file.location)
         try:
-            table = (table_of_parquet if file_format == "parquet" else table_of_lines)(content, schema)
+            yield (table_of_parquet if file_format == "parquet" else table_of_lines)(content, schema)
         except (pa.ArrowException, OSError, ValueError):
             invalid = "file" if file_format == "parquet" else "line"
             raise IntermediateError(
                 f"{path}: invalid {invalid} in {name}. Fix: run `validate` for details"
             ) from None
-        yield from rows_of_table(table)
 
 
 def _rows(engine: Engine, frame: DataFrame) -> Rows[Row]:

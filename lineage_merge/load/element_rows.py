@@ -59,16 +59,17 @@ def rename_edge(edge: Row, new_ids: Mapping[str, str], environment: str, dag_nam
     return {**edge, **ends, "id": edge_id(environment, dag_name, job_of(edge), start, edge["label"], end)}
 
 
-_VERTEX_NAMES = frozenset({"environment", *(item.name for item in NODE_PROPERTIES)} - {FIRST_SEEN})
-_EDGE_NAMES = frozenset(item.name for item in EDGE_PROPERTIES if item.name != FIRST_SEEN)
-_ALL = _VERTEX_NAMES | _EDGE_NAMES
+# The properties that are compared.
+VERTEX_NAMES = frozenset({"environment", *(item.name for item in NODE_PROPERTIES)} - {FIRST_SEEN})
+EDGE_NAMES = frozenset(item.name for item in EDGE_PROPERTIES if item.name != FIRST_SEEN)
+_ALL = VERTEX_NAMES | EDGE_NAMES
 
 
 def node_values(row: Mapping[str, Any]) -> Row:
     """Return the environment and properties of a node that are compared, sets as sorted lists."""
     values: Row = {}
     for name, value in row.items():
-        if value is None or name not in _VERTEX_NAMES:
+        if value is None or name not in VERTEX_NAMES:
             continue
         if name not in SETS:
             values[name] = value
@@ -79,7 +80,7 @@ def node_values(row: Mapping[str, Any]) -> Row:
 
 def edge_values(row: Mapping[str, Any]) -> Row:
     """Return the properties of an edge that are compared."""
-    return {name: value for name, value in row.items() if value is not None and name in _EDGE_NAMES}
+    return {name: value for name, value in row.items() if value is not None and name in EDGE_NAMES}
 
 
 def vertex_values(value_map: Mapping[str, list[Any]]) -> Row:

@@ -9,6 +9,7 @@ from operator import add, attrgetter
 from typing import Literal, TypeVar
 
 from lineage_merge.graph_format.schema import RUN_LABELS, Row
+from lineage_merge.infra.embedded.graph_tables import GraphTables
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff import UNWRITTEN, Change, ChangeKind
 from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex
@@ -74,6 +75,7 @@ class MergeOutput:
     `aliases`: the candidate ids of each alias id. `runs`: number of successful runs of each job that a source
     read (the smallest of several sources). `identities`: the dataset that each name resolves to
     (`merge.alias_resolution`). `coverage`: what may be deleted. `report`: stored on the `merge_run` vertex.
+    `tables`: the same nodes and edges as tables of Arrow, if files were read; rows are then read when needed.
     """
 
     nodes: Rows[Row]
@@ -83,6 +85,7 @@ class MergeOutput:
     identities: Rows[IdentityRow] | None = None
     coverage: SourceCompleteness = NOTHING
     report: Report | None = None
+    tables: GraphTables | None = None
 
     @property
     def canonical_ids(self) -> dict[str, str]:

@@ -8,16 +8,20 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
 from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.exporters import after_load
+from lineage_merge.graph_format.arrow import rows_of_table
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history.layout import DagScope, history_location
 from lineage_merge.history.recording import Recorder
 from lineage_merge.infra.embedded.graph_store import GraphFolder
+from lineage_merge.infra.embedded.graph_tables import GraphTables, column_of
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.graph_files import default_graph_file
@@ -192,12 +196,15 @@ def run(
             return Outcome(built.report, loaded)
 
 
-def write_folder(built: Built, folder: str, file_format: "Format" = "parquet") -> None:
+def write_folder(
+    built: Built, folder: str, file_format: "Format" = "parquet", *, is_indexed: bool = True
+) -> None:
     """Write `folder/nodes/`, `folder/edges/` and `folder/report.json`; replaces existing files.
 
-    Also writes the input for retiring: `aliases/`, `runs/`, `identities/`, and `coverage` in the report.
+    Also writes the input for retiring: `aliases/`, `runs/`, `identities/`, and `coverage` in the report; and,
+    if `is_indexed` and Spark runs on this machine, the `index/` for questions.
     """
-    from lineage_merge.graph_format import files
+    from lineage_merge.graph_format import files, folder_index
 
     engine = built.nodes.engine
     if built.spark is None:
@@ -218,6 +225,8 @@ def write_folder(built: Built, folder: str, file_format: "Format" = "parquet") -
             facts.append(("identities", built.identities.map(methodcaller("_asdict")), IDENTITY_DDL))
         for name, rows, ddl in facts:
             files.write_facts(built.spark, folder, name, rows, ddl)
+        if is_indexed and (built.spark.sparkContext.master or "").startswith("local["):
+            folder_index.write_folder_index(folder)
     text = json.dumps({**built.report.as_json(), "coverage": built.coverage.as_json()}, indent=2)
     write_text(f"{folder.rstrip('/')}/{REPORT}", f"{text}\n")
 
@@ -246,9 +255,15 @@ def load_folder(
     with own_errors():
         reader = None if loads_without_spark(config, folder) else spark
         is_distributed = reader is not None and not _is_small(config, folder)
-        engine: Engine = _spark_engine(reader) if reader and is_distributed else _local_engine()
+        local = _local_engine()
+        engine: Engine = _spark_engine(reader) if reader and is_distributed else local
+        tables: GraphTables | None = None
         with _release_on_error(engine):
-            nodes, edges = (rows.cache() for rows in files.read_rows(engine, reader, folder))
+            if reader is None and isinstance(target, GraphFolder):
+                tables = GraphTables(*(files.read_table(folder, kind) for kind in (files.NODES, files.EDGES)))
+                nodes, edges = (local.deferred_rows(partial(rows_of_table, table)) for table in tables)
+            else:
+                nodes, edges = (rows.cache() for rows in files.read_rows(engine, reader, folder))
             aliases = files.read_facts(engine, reader, folder, "aliases", ALIAS_DDL)
             runs = files.read_facts(engine, reader, folder, "runs", RUNS_DDL)
             resolved = files.read_facts(engine, reader, folder, "identities", IDENTITY_DDL)
@@ -260,6 +275,7 @@ def load_folder(
         None if resolved is None else resolved.map(IdentityRow.from_row),
         SourceCompleteness.from_json(report.get("coverage", {})),
         report=Report.from_json(report) if report else EMPTY,
+        tables=tables,
         spark=spark,
     )
     with built:
@@ -361,13 +377,20 @@ def _owner_of(built: Built, config: Config) -> tuple[str, str]:
     """Return environment and DAG of the nodes."""
     if built.owner:
         return built.owner
-    owners = built.nodes.map(_owner).distinct().collect()
+    owners = _owners_in(built)
     if len(owners) > 1:
         raise IntermediateError("the files contain several environments or DAGs: load each separately")
     owner: tuple[str, str] = owners[0] if owners else (config.environment, config.dag_name)
     if not all(owner):
         raise IntermediateError("the files have no nodes. Fix: set --environment and --dag-name to load them")
     return owner
+
+
+def _owners_in(built: Built) -> list[tuple[str, str]]:
+    if built.tables:
+        environments, dags = (column_of(built.tables.vertices, name) for name in ("environment", "dag_name"))
+        return [*product(environments.unique().to_pylist(), dags.unique().to_pylist())]
+    return built.nodes.map(_owner).distinct().collect()
 
 
 def _owner(row: Row) -> tuple[str, str]:

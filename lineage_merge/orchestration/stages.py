@@ -55,7 +55,7 @@ def build(
         on_progress(f"writing {folder}")
         if _uses_local_disk(spark, folder):
             with TemporaryDirectory(prefix="lineage-merge-") as work:
-                pipeline.write_folder(built, work)
+                pipeline.write_folder(built, work, is_indexed=False)
                 storage.replace_folder(folder, Path(work))
         else:
             pipeline.write_folder(built, folder)

@@ -238,7 +238,7 @@ def test_only_the_user_can_read_a_graph(monkeypatch: pytest.MonkeyPatch, tmp_pat
     found = list(graph.path.parent.rglob("*"))
     modes = {file.name: file.stat().st_mode & 0o777 for file in found}
     assert modes == {file.name: 0o700 if file.is_dir() else 0o600 for file in found}
-    assert {"graph", "graph.lock", "part-00000.parquet"} <= set(modes)
+    assert {"graph", "graph.lock", "vertices.arrow"} <= set(modes)
     assert graph.path.parent.stat().st_mode & 0o777 == 0o700
 
 

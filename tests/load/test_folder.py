@@ -12,11 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
-from pyarrow import compute, parquet
+from pyarrow import parquet
 
 from lineage_merge.infra.embedded.graph_store import GraphFolder, snapshot_folder
+from lineage_merge.infra.embedded.graph_tables import decode_columns
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load import graph_access
@@ -25,6 +27,7 @@ from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.result import LoadResult, Pipeline
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.errors import EmbeddedError, GraphRejected, IntermediateError, RetireRefused
+from lineage_merge.questions.backends.folder import read_graph
 from tests.graph_reading import whole
 from tests.load import changing_pipeline
 from tests.load.engines import on_both_engines
@@ -201,24 +204,47 @@ def test_a_broken_graph_gives_one_line_and_stays_as_it_is(tmp_path: Path, damage
     load(graph, shared("daily"))
     folder = snapshot_folder(graph.path)
     assert folder
-    nodes = folder / "nodes" / "part-00000.parquet"
-    table = parquet.read_table(nodes)
+    vertices = folder / "vertices.arrow"
+    table = pa.ipc.open_file(vertices.read_bytes()).read_all()
     if damage == "cut":
-        nodes.write_bytes(nodes.read_bytes()[:-20])
+        vertices.write_bytes(vertices.read_bytes()[:-20])
     elif damage == "missing":
-        nodes.unlink()
-    elif damage == "dangling":
-        parquet.write_table(table.filter(compute.not_equal(table["id"], dataset("a"))), nodes)
+        vertices.unlink()
     else:
-        parquet.write_table(table.take([0, *range(len(table))]), nodes)
-    before = {file: file.read_bytes() for file in graph.path.rglob("*.parquet")}
+        rows = [*range(len(table) - 1)] if damage == "dangling" else [0, *range(len(table))]
+        with pa.ipc.new_file(vertices, table.schema) as writer:
+            writer.write_table(table.take(rows))
+    before = {file: file.read_bytes() for file in graph.path.rglob("*.arrow")}
     with pytest.raises(EmbeddedError, match="cannot be read") as raised:
         load(graph, shared("daily"))
     problems = {"missing": "is missing", "dangling": "there is no vertex", "doubled": "an id is there twice"}
     assert str(graph.path) in raised.value.message
     assert problems.get(damage, "") in raised.value.message
     assert "\n" not in raised.value.message
-    assert {file: file.read_bytes() for file in graph.path.rglob("*.parquet")} == before
+    assert {file: file.read_bytes() for file in graph.path.rglob("*.arrow")} == before
+
+
+def test_a_graph_of_an_earlier_version_is_read_and_replaced(tmp_path: Path) -> None:
+    graph = GraphFolder(tmp_path / "graph")
+    load(graph, shared("daily"))
+    before = whole_folder(graph.path)
+    folder = snapshot_folder(graph.path)
+    assert folder
+    for kind, table in zip(("nodes", "edges"), graph.read(), strict=True):
+        (folder / kind).mkdir()
+        parquet.write_table(decode_columns(table), folder / kind / "part-00000.parquet")
+    for file in folder.glob("*.arrow"):
+        file.unlink()
+    assert whole_folder(graph.path) == before
+    assert [*read_graph(graph.path).reach([dataset("a")], ["feeds"], "down")]
+    assert load(graph, shared("daily")).unchanged
+    assert whole_folder(graph.path) == before
+    assert sorted(file.name for file in (graph.path / "current").iterdir()) == [
+        "adjacency.arrow",
+        "edges.arrow",
+        "names.arrow",
+        "vertices.arrow",
+    ]
 
 
 def _load_many(path: Path, dag: str, times: int) -> None:

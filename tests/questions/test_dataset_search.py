@@ -10,6 +10,7 @@ import pytest
 
 from lineage_merge.cli.completion_reading import Location, read_values
 from lineage_merge.graph_format.elements import edge_of_row, vertex_of_row
+from lineage_merge.graph_format.folder_index import write_folder_index
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.query import Lineage
@@ -53,12 +54,15 @@ def url(file: Path) -> Iterator[str]:
         yield server.url
 
 
-@pytest.fixture(params=[pytest.param("server", marks=pytest.mark.jvm), "folder", "memory"])
+@pytest.fixture(params=[pytest.param("server", marks=pytest.mark.jvm), "folder", "index", "memory"])
 def backend(request: pytest.FixtureRequest) -> Iterator[LineageGraph]:
     if request.param == "server":
         with open_gremlin(Endpoint(request.getfixturevalue("url"))) as opened:
             yield opened
     elif request.param == "folder":
+        yield read_folder(request.getfixturevalue("folder"))
+    elif request.param == "index":
+        write_folder_index(request.getfixturevalue("folder"), at_least=0)
         yield read_folder(request.getfixturevalue("folder"))
     else:
         made: MadeLineage = request.getfixturevalue("shop")

@@ -201,6 +201,6 @@ def test_a_missing_embedded_graph_is_empty(tmp_path: Path) -> None:
 
 def test_a_damaged_embedded_graph_is_reported(tmp_path: Path) -> None:
     graph = write_graph(tmp_path / "graph", [{"id": at("a"), "label": "table"}])
-    (graph / "current" / "nodes" / "part-00000.parquet").write_bytes(b"PAR1")
-    with pytest.raises(EmbeddedError, match=r"cannot read the graph .*invalid or incomplete Parquet"):
+    (graph / "current" / "vertices.arrow").write_bytes(b"ARROW1")
+    with pytest.raises(EmbeddedError, match=r"the graph .* cannot be read"):
         read_graph(graph)

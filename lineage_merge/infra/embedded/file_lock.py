@@ -73,10 +73,17 @@ def make_private(file: Path) -> None:
 
 def open_private(file: Path, mode: str) -> IO[str]:
     """Open a text file with mode 0600, which is also set on an existing file."""
-
-    def opener(path: str, flags: int) -> int:
-        return os.open(path, flags, _FILE)
-
-    opened: IO[str] = open(file, mode, encoding="utf-8", opener=opener)  # noqa: SIM115 - the caller closes it
+    opened: IO[str] = open(file, mode, encoding="utf-8", opener=_open_private)  # noqa: SIM115 - the caller closes it
     make_private(file)
     return opened
+
+
+def open_private_bytes(file: Path) -> IO[bytes]:
+    """Create a file with mode 0600 for bytes."""
+    opened: IO[bytes] = open(file, "wb", opener=_open_private)  # noqa: SIM115 - the caller closes it
+    make_private(file)
+    return opened
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, _FILE)

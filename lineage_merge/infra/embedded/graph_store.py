@@ -3,16 +3,17 @@
 ::
 
     graph/current -> snapshot-0d9a2f417c3b6e58
-    graph/snapshot-0d9a2f417c3b6e58/nodes/part-00000.parquet
-    graph/snapshot-0d9a2f417c3b6e58/edges/part-00000.parquet
+    graph/snapshot-0d9a2f417c3b6e58/vertices.arrow
 
-The columns are those of the node and edge files of `build`, but for `dag_name` of nodes, which is a set
-(`graph_tables`). A load writes another snapshot and then replaces the link, so that a crash leaves the old or
-the new graph. The snapshot before stays until the next load, for those who read it.
-Loads take turns: each holds the lock ``graph.lock`` from its comparison to the link.
+A snapshot is a walk index (`infra.walk_index`), which loads and questions map into memory. Its columns are
+those of the node and edge files of `build`, but for `dag_name` of vertices, which is a set (`graph_tables`).
+One of an earlier version has Parquet files instead (`nodes`, `edges`), and is read, too.
+
+A load writes another snapshot and then replaces the link, so that a crash leaves the old or the new graph.
+The snapshot before stays until the next load, for those who read it. Loads take turns: each holds the lock
+``graph.lock`` from its comparison to the link.
 """
 
-import os
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -23,26 +24,28 @@ from typing import Any
 
 from lineage_merge.infra import graph_files
 from lineage_merge.infra.embedded import file_lock
-from lineage_merge.infra.embedded.file_lock import make_folder, open_private
+from lineage_merge.infra.embedded.file_lock import make_folder, open_private_bytes
 from lineage_merge.infra.embedded.graph_tables import (
     GraphTables,
     Kind,
     arrow,
+    column_of,
+    decode_columns,
     empty_tables,
+    is_one_of,
     require_arrow,
     table_schema,
 )
 from lineage_merge.infra.graph_files import CURRENT
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.storage import sync_folder
+from lineage_merge.infra.walk_index.reading import WalkIndex
+from lineage_merge.infra.walk_index.writing import sort_tables, write_walk_index
 from lineage_merge.model.errors import EmbeddedError
 
-# The folder of each table, and the columns by which its rows are sorted.
-FOLDERS: dict[Kind, str] = {"vertices": "nodes", "edges": "edges"}
-_SORTED_BY: dict[Kind, tuple[str, ...]] = {"vertices": ("id",), "edges": ("to", "id")}
+# The Parquet file of each table in a snapshot of an earlier version.
+_EARLIER: dict[Kind, str] = {"vertices": "nodes/part-00000.parquet", "edges": "edges/part-00000.parquet"}
 _PREFIX = "snapshot-"
-_FILE = "part-00000.parquet"
-_GROUP_ROWS = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,16 @@ class GraphFolder:
         """Return columns of one vertex; empty if it is missing."""
         if not (folder := snapshot_folder(self.path)):
             return {}
-        arrow()
-        from pyarrow import parquet
-
+        index = open_snapshot(folder)
         with _readable(folder):
-            table = parquet.read_table(
-                _file(folder, "vertices"), columns=columns, filters=[("id", "==", identifier)]
-            )
-        return dict(next(iter(table.to_pylist()), {}))
+            if index is None:
+                vertices = read_tables(folder).vertices
+                rows = vertices.filter(is_one_of(column_of(vertices, "id"), [identifier]))
+            else:
+                positions = arrow().array(index.positions_of_ids([identifier]), arrow().int32())
+                rows = arrow().Table.from_batches([index.vertices]).take(positions)
+        known = [name for name in columns if name in rows.column_names]
+        return dict(next(iter(decode_columns(rows.select(known)).to_pylist()), {}))
 
     def write(self, tables: GraphTables) -> None:
         """Replace the graph, within `lock`."""
@@ -114,35 +119,51 @@ def snapshot_folder(graph: Path) -> Path | None:
     return folder
 
 
+def open_snapshot(folder: Path) -> WalkIndex | None:
+    """Return the index that a snapshot is; None for one of an earlier version. Raises `EmbeddedError`."""
+    arrow()
+    with _readable(folder):
+        return WalkIndex.open(folder)
+
+
 def read_tables(folder: Path) -> GraphTables:
     """Return the tables of a snapshot. Raises `EmbeddedError`, also if they contradict each other."""
+    if index := open_snapshot(folder):
+        return _tables_of(folder, index)
     with _readable(folder):
-        vertices, edges = (_read_table(folder, kind) for kind in FOLDERS)
-        problem = _contradiction(vertices, edges)
-    if problem:
+        found = [_read_earlier(folder, kind) for kind in _EARLIER]
+        try:
+            vertices, edges = sort_tables(*found)
+        except ValueError as error:
+            raise _unreadable(folder.parent, str(error)) from None
+    if len(edges) != len(found[1]):
+        raise _unreadable(folder.parent, "an edge has no vertex at one of its ends")
+    return _with_ends(vertices, edges)
+
+
+def _tables_of(folder: Path, index: WalkIndex) -> GraphTables:
+    if problem := index.contradiction():
         raise _unreadable(folder.parent, problem)
+    pa = arrow()
+    return _with_ends(pa.Table.from_batches([index.vertices]), pa.Table.from_batches([index.edges]))
+
+
+def _with_ends(vertices: Any, edges: Any) -> GraphTables:
+    """Return the tables with the ids of the ends of edges, for which the index has positions."""
+    pa = arrow()
+    ids = column_of(vertices, "id")
+    for end in ("from", "to"):
+        encoded = pa.DictionaryArray.from_arrays(column_of(edges, end).cast(pa.int32()), ids)
+        edges = edges.set_column(edges.column_names.index(end), end, encoded)
     return GraphTables(vertices, edges)
 
 
-def _read_table(folder: Path, kind: Kind) -> Any:
+def _read_earlier(folder: Path, kind: Kind) -> Any:
     """Return a table with all columns: another version may not have all, or have more."""
     arrow()
     from pyarrow import parquet
 
-    return parquet.read_table(_file(folder, kind), schema=table_schema(kind), partitioning=None)
-
-
-def _contradiction(vertices: Any, edges: Any) -> str:
-    compute = arrow().compute
-    for table in (vertices, edges):
-        if compute.count_distinct(table["id"], mode="all").as_py() != len(table):
-            return "an id is there twice"
-    known = vertices["id"].combine_chunks()
-    for end in ("from", "to"):
-        missing = edges[end].filter(compute.invert(compute.is_in(edges[end], known)))
-        if len(missing):
-            return f"there is no vertex {missing[0].as_py()}"
-    return ""
+    return parquet.read_table(folder / _EARLIER[kind], schema=table_schema(kind), partitioning=None)
 
 
 def write_snapshot(graph: Path, tables: GraphTables) -> Path:
@@ -150,16 +171,16 @@ def write_snapshot(graph: Path, tables: GraphTables) -> Path:
     try:
         make_folder(graph)
         return _write(graph, f"{_PREFIX}{secrets.token_hex(8)}", tables, snapshot_folder(graph))
-    except OSError as error:
-        problem = error.strerror or str(error)
+    except (OSError, ValueError) as error:
+        problem = getattr(error, "strerror", None) or str(error)
         raise EmbeddedError(f"the graph was not saved to {graph} (unchanged): {problem}") from None
 
 
 def _write(graph: Path, name: str, tables: GraphTables, before: Path | None) -> Path:
     folder = graph / name
     try:
-        _write_table(folder, "vertices", tables.vertices)
-        _write_table(folder, "edges", tables.edges)
+        make_folder(folder)
+        write_walk_index(folder, tables.vertices, tables.edges, open_private_bytes)
         sync_folder(folder)
         link = graph / f"{name}.link"
         link.symlink_to(name)
@@ -174,25 +195,6 @@ def _write(graph: Path, name: str, tables: GraphTables, before: Path | None) -> 
             with suppress(OSError):  # the link of a load that was killed
                 other.unlink()
     return folder
-
-
-def _write_table(folder: Path, kind: Kind, table: Any) -> None:
-    from pyarrow import parquet
-
-    order = [(name, "ascending") for name in _SORTED_BY[kind]]
-    target = folder / FOLDERS[kind]
-    for parent in (folder, target):
-        make_folder(parent)
-    with open_private(target / _FILE, "w") as file:
-        parquet.write_table(
-            table.sort_by(order), target / _FILE, compression="zstd", row_group_size=_GROUP_ROWS
-        )
-        os.fsync(file.fileno())
-    sync_folder(target)
-
-
-def _file(folder: Path, kind: Kind) -> Path:
-    return folder / FOLDERS[kind] / _FILE
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge.infra.embedded.file_lock import open_private
-from lineage_merge.infra.embedded.graph_tables import GraphTables
+from lineage_merge.infra.embedded.graph_tables import GraphTables, decode_columns
 
 _KEYS = frozenset({"id", "label", "from", "to"})
 
@@ -16,14 +16,14 @@ _KEYS = frozenset({"id", "label", "from", "to"})
 def write_graphson(file: Path, tables: GraphTables) -> None:
     """Write a graph, readable for its owner only."""
     incoming: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
-    for edge in tables.edges.to_pylist():
+    for edge in decode_columns(tables.edges).to_pylist():
         properties = {name: values[0] for name, values in _properties(edge)}
         incoming[edge["to"]][edge["label"]].append(
             {"id": edge["id"], "outV": edge["from"], "properties": properties}
         )
     numbers = count()
     with open_private(file, "w") as out:
-        for row in tables.vertices.to_pylist():
+        for row in decode_columns(tables.vertices).to_pylist():
             vertex = {
                 "id": row["id"],
                 "label": row["label"],

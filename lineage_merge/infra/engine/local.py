@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from threading import Lock
 from typing import Any, Generic
@@ -33,6 +34,10 @@ class LocalEngine(Engine):
 
     def rows(self, items: Iterable[T], partitions: int | None = None) -> Rows[T]:
         return LocalRows(self, [list(items)])
+
+    def deferred_rows(self, read: Callable[[], Iterable[T]]) -> Rows[T]:
+        """Return rows that are read when they are needed, if ever."""
+        return LocalRows(self, lambda: [list(read())])
 
     def share(self, value: T) -> Shared[T]:
         return _LocalValue(value)
@@ -73,9 +78,13 @@ class LocalEngine(Engine):
 class LocalRows(Rows[T]):
     """Partitions as lists."""
 
-    def __init__(self, engine: LocalEngine, parts: list[list[T]]) -> None:
+    def __init__(self, engine: LocalEngine, parts: list[list[T]] | Callable[[], list[list[T]]]) -> None:
         self._engine = engine
-        self._parts = parts
+        self._given = parts
+
+    @cached_property
+    def _parts(self) -> list[list[T]]:
+        return self._given() if callable(self._given) else self._given
 
     @property
     def engine(self) -> LocalEngine:

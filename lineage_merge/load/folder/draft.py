@@ -3,7 +3,8 @@
 The changes are those that requests make in a Gremlin server (`load.gremlin.upserts`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property, reduce
 from typing import Any
 
 from lineage_merge.graph_format.arrow import rows_of_table
@@ -12,14 +13,22 @@ from lineage_merge.infra.embedded.graph_tables import (
     GraphTables,
     Kind,
     arrow,
-    columns,
-    table_schema,
+    column_of,
+    concat_tables,
+    is_one_of,
+    table_of,
 )
 from lineage_merge.load.element_rows import require_keys
 from lineage_merge.model.errors import GraphRejected
 
 TAGS = "dag_name"
 _KEYS = ("id", "label", "from", "to")
+_KINDS: tuple[Kind, Kind] = ("vertices", "edges")
+# What messages call a row of each table, and its required keys.
+_REQUIRED: Mapping[Kind, tuple[str, tuple[str, ...]]] = {
+    "vertices": ("node", NODE_KEYS),
+    "edges": ("edge", EDGE_KEYS),
+}
 
 
 class DraftTable:
@@ -28,26 +37,30 @@ class DraftTable:
     def __init__(self, kind: Kind, table: Any) -> None:
         self._kind = kind
         self._stored = table
-        self._positions = {identifier: number for number, identifier in enumerate(table["id"].to_pylist())}
         self._changed: dict[str, Row | None] = {}
+        self._looked_up: set[str] = set()
+
+    @cached_property
+    def _positions(self) -> Mapping[str, int]:
+        return {identifier: number for number, identifier in enumerate(self._stored["id"].to_pylist())}
 
     def __contains__(self, identifier: str) -> bool:
         if identifier in self._changed:
             return self._changed[identifier] is not None
-        return identifier in self._positions
+        return identifier not in self._looked_up and identifier in self._positions
 
     def prefetch(self, ids: Iterable[str]) -> None:
         """Take rows out of the table, all at once, which is faster than one after the other."""
         wanted = {identifier for identifier in ids if identifier not in self._changed}
-        positions = sorted(self._positions[identifier] for identifier in wanted & self._positions.keys())
-        if positions:
-            for row in rows_of_table(self._stored.take(positions)):
-                self._changed[row["id"]] = row
+        for row in rows_of_table(self._stored.filter(is_one_of(column_of(self._stored, "id"), wanted))):
+            self._changed[row["id"]] = row
+        self._looked_up |= wanted
 
     def get(self, identifier: str) -> Row | None:
         """Return a row, whose changes are those of the table; None if there is none."""
-        if identifier not in self._changed and identifier in self._positions:
-            self.prefetch([identifier])
+        if identifier not in self._changed and identifier in self:
+            for row in rows_of_table(self._stored.slice(self._positions[identifier], 1)):
+                self._changed[identifier] = row
         return self._changed.get(identifier)
 
     def add(self, row: Row) -> Row:
@@ -64,11 +77,9 @@ class DraftTable:
 
     def rows_with(self, names: Iterable[str], values: Iterable[str]) -> Iterator[Row]:
         """Yield the rows, to read, of which a column has one of the values."""
-        pa, wanted = arrow(), frozenset(values)
-        array = pa.array(sorted(wanted), pa.string())
-        mask = pa.array([False] * len(self._stored), pa.bool_())
-        for name in names:
-            mask = pa.compute.or_(mask, pa.compute.is_in(self._stored[name], array))
+        wanted = frozenset(values)
+        masks = [is_one_of(column_of(self._stored, name), wanted) for name in names]
+        mask = reduce(arrow().compute.or_, masks)
         for row in rows_of_table(self._stored.filter(mask)):
             if row["id"] not in self._changed:
                 yield row
@@ -78,18 +89,16 @@ class DraftTable:
 
     def table(self) -> Any:
         """Return the table with its changes."""
-        pa = arrow()
-        texts = {name for name, kind in columns()[self._kind].items() if kind == "string"}
         rows = [row for row in self._changed.values() if row is not None]
         for row in rows:
             for name, value in row.items():
                 if isinstance(value, list):
                     row[name] = sorted(set(map(str, value))) or None
-                elif name in texts and value is not None:
-                    row[name] = str(value)
-        changed = pa.array(list(self._changed), pa.string())
-        unchanged = self._stored.filter(pa.compute.invert(pa.compute.is_in(self._stored["id"], changed)))
-        return pa.concat_tables([unchanged, pa.Table.from_pylist(rows, table_schema(self._kind))])
+        if not self._changed:
+            return self._stored
+        is_changed = is_one_of(column_of(self._stored, "id"), self._changed)
+        unchanged = self._stored.filter(arrow().compute.invert(is_changed))
+        return concat_tables(self._kind, [unchanged, table_of(self._kind, rows)])
 
 
 class Draft:
@@ -102,6 +111,24 @@ class Draft:
     def tables(self) -> GraphTables:
         """Return the graph as tables."""
         return GraphTables(self.vertices.table(), self.edges.table())
+
+    @classmethod
+    def with_new(cls, tables: GraphTables, new: GraphTables, now: int) -> "Draft":
+        """Return a graph with new rows of a merge, whose ids the graph does not have.
+
+        `now`: their `first_seen`. Raises the errors of `write_vertex` and `write_edge`.
+        """
+        if not (len(new.vertices) or len(new.edges)):
+            return cls(tables)
+        vertices, edges = (_complete(kind, table, now) for kind, table in zip(_KINDS, new, strict=True))
+        known = concat_tables("vertices", [tables.vertices, vertices])
+        ids = column_of(known, "id")
+        for end in ("from", "to"):
+            column = column_of(edges, end)
+            is_known = arrow().compute.is_in(column.dictionary, value_set=ids).take(column.indices)
+            for row in rows_of_table(edges.filter(arrow().compute.invert(is_known)).slice(0, 1)):
+                raise _missing_end(row, end)
+        return cls(GraphTables(known, concat_tables("edges", [tables.edges, edges])))
 
     def write_vertex(self, row: Row) -> None:
         """Create or change a vertex: replace single values, add values of sets.
@@ -128,10 +155,9 @@ class Draft:
         require_keys("edge", row, EDGE_KEYS)
         target = self.edges.get(row["id"])
         if target is None:
-            for end in (row["from"], row["to"]):
-                if end not in self.vertices:
-                    shown = f"edge {row['id']} ({row['from']} -{row['label']}-> {row['to']})"
-                    raise GraphRejected(f"{shown}: the graph has no vertex {end}")
+            for end in ("from", "to"):
+                if row[end] not in self.vertices:
+                    raise _missing_end(row, end)
             self.edges.add(dict(row))
         elif FIRST_SEEN not in row:
             for name, value in row.items():
@@ -166,6 +192,35 @@ class Draft:
                 row[TAGS] = others
                 untagged += 1
         return deleted, untagged
+
+
+def _complete(kind: Kind, table: Any, now: int) -> Any:
+    """Return new rows with the keys and properties that are stored. Raises `IntermediateError`."""
+    pa = arrow()
+    shown, keys = _REQUIRED[kind]
+    for key in keys:
+        column = column_of(table, key)
+        is_missing = column.is_null()
+        if not pa.types.is_list(column.type):
+            is_missing = pa.compute.or_(is_missing, is_one_of(column, [""]))
+        for row in rows_of_table(table.filter(is_missing).slice(0, 1)):
+            require_keys(shown, row, keys)
+    columns = {}
+    for name in table.column_names:
+        column = column_of(table, name)
+        if kind == "vertices" and name in SETS:
+            column = pa.array([_sort_set(value) for value in column.to_pylist()], pa.list_(pa.string()))
+        columns[name] = column
+    return pa.table({**columns, FIRST_SEEN: pa.repeat(pa.scalar(now, pa.int64()), len(table))})
+
+
+def _sort_set(value: Any) -> list[str] | None:
+    return sorted({value} if isinstance(value, str) else set(value or ())) or None
+
+
+def _missing_end(row: Row, end: str) -> GraphRejected:
+    shown = f"edge {row['id']} ({row['from']} -{row['label']}-> {row['to']})"
+    return GraphRejected(f"{shown}: the graph has no vertex {row[end]}")
 
 
 def add_value(row: Row, name: str, value: str) -> None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from lineage_merge.graph_format.arrow import rows_of_table
+from lineage_merge.graph_format.columns import position_array
 from lineage_merge.graph_format.schema import RUN_LABELS, Row
-from lineage_merge.infra.embedded.graph_tables import GraphTables, arrow
+from lineage_merge.infra.embedded.graph_tables import GraphTables, arrow, column_of, is_one_of
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.element_rows import edge_values, node_values
 from lineage_merge.load.graph_state import (
@@ -19,7 +21,7 @@ from lineage_merge.load.graph_state import (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FolderState:
     """A graph as its tables, read for a DAG."""
 
@@ -29,18 +31,20 @@ class FolderState:
 
     def read_state(self, ids: Rows[str]) -> GraphState:
         """Return the vertices of `ids` and of the DAG, and the edges of the DAG that start at them."""
-        vertices = self._read_vertices(frozenset(ids.collect()))
-        starts = arrow().array([vertex.id for vertex in vertices], arrow().string())
-        edges = [_read_edge(row) for row in rows_of_table(self._edges_from(starts))]
+        compute, of_ids = arrow().compute, is_one_of(column_of(self.tables.vertices, "id"), ids.collect())
+        wanted = compute.or_(of_ids, self.has_tag)
+        vertices = self.read_vertices(compute.indices_nonzero(wanted))
+        edges = self.read_edges(self._edges_from(wanted))
         return GraphState(ids.engine.rows(vertices).cache(), ids.engine.rows(edges).cache())
 
     def read_aliases(self, engine: Engine) -> Rows[AliasOf]:
         """Return all aliases of the environment's vertices."""
         compute = arrow().compute
         vertices = self.tables.vertices
-        wanted = compute.and_(
-            _equals(vertices["environment"], self.environment), vertices["aliases"].is_valid()
-        )
+        if "aliases" not in vertices.column_names:
+            return engine.empty()
+        of_environment = is_one_of(column_of(vertices, "environment"), [self.environment])
+        wanted = compute.and_(of_environment, column_of(vertices, "aliases").is_valid())
         rows = rows_of_table(vertices.filter(wanted).select(["id", "label", "aliases"]))
         return engine.rows(
             AliasOf(row["id"], row["label"], alias) for row in rows for alias in row["aliases"]
@@ -48,42 +52,54 @@ class FolderState:
 
     def picture(self, engine: Engine) -> Picture:
         """Return all elements of the DAG, as `gremlin.element_reads.read_picture`."""
-        vertices = self._select_tagged()
-        edges = self._edges_from(vertices["id"].combine_chunks())
-        return Picture(engine.rows(self._node_rows(vertices)), engine.rows(rows_of_table(edges)))
+        edges = self.tables.edges.take(self._edges_from(self.has_tag))
+        return Picture(engine.rows(self._node_rows(self._tagged)), engine.rows(rows_of_table(edges)))
 
     def runs(self, engine: Engine) -> Rows[Row]:
         """Return the vertices of the DAG with properties of their newest run."""
-        vertices = self._select_tagged()
-        of_runs = arrow().compute.is_in(vertices["label"], arrow().array(sorted(RUN_LABELS)))
-        return engine.rows(self._node_rows(vertices.filter(of_runs)))
+        of_runs = is_one_of(column_of(self._tagged, "label"), RUN_LABELS)
+        return engine.rows(self._node_rows(self._tagged.filter(of_runs)))
 
-    def _select_tagged(self) -> Any:
-        return self.tables.vertices.filter(self._has_tag())
-
-    def _has_tag(self) -> Any:
-        """Return the mask of the vertices of the environment with the DAG's tag."""
+    @cached_property
+    def has_tag(self) -> Any:
+        """The mask of the vertices of the environment with the DAG's tag."""
         pa, vertices = arrow(), self.tables.vertices
-        tags = pa.compute.list_flatten(vertices["dag_name"])
-        owners = pa.compute.list_parent_indices(vertices["dag_name"])
-        positions = pa.array(range(len(vertices)), pa.int64())
-        has_tag = pa.compute.is_in(positions, owners.filter(pa.compute.equal(tags, self.dag_name)))
-        return pa.compute.and_(has_tag, _equals(vertices["environment"], self.environment))
+        if "dag_name" not in vertices.column_names:
+            return pa.compute.is_valid(pa.nulls(len(vertices)))
+        tags = column_of(vertices, "dag_name")
+        owners = pa.compute.list_parent_indices(tags).cast(pa.int32())
+        tagged = owners.filter(is_one_of(pa.compute.list_flatten(tags), [self.dag_name]))
+        of_dag = pa.compute.is_in(position_array(range(len(vertices))), value_set=tagged)
+        return pa.compute.and_(of_dag, is_one_of(column_of(vertices, "environment"), [self.environment]))
 
-    def _edges_from(self, starts: Any) -> Any:
+    @cached_property
+    def edges_of_dag(self) -> Any:
+        """The positions of the DAG's edges that start at its vertices."""
+        return self._edges_from(self.has_tag)
+
+    @cached_property
+    def _tagged(self) -> Any:
+        return self.tables.vertices.filter(self.has_tag)
+
+    def _edges_from(self, is_start: Any) -> Any:
+        """Return the positions of the DAG's edges that start at these vertices."""
         compute, edges = arrow().compute, self.tables.edges
-        return edges.filter(
-            compute.and_(_equals(edges["dag_name"], self.dag_name), compute.is_in(edges["from"], starts))
+        starts = is_start.take(column_of(edges, "from").indices)
+        return compute.indices_nonzero(
+            compute.and_(is_one_of(column_of(edges, "dag_name"), [self.dag_name]), starts)
         )
 
-    def _read_vertices(self, ids: frozenset[str]) -> list[StoredVertex]:
-        pa, vertices = arrow(), self.tables.vertices
-        wanted = pa.compute.is_in(vertices["id"], pa.array(list(ids), pa.string()))
-        rows = list(rows_of_table(vertices.filter(pa.compute.or_(wanted, self._has_tag()))))
+    def read_vertices(self, positions: Any) -> list[StoredVertex]:
+        """Return the vertices at positions."""
+        rows = list(rows_of_table(self.tables.vertices.take(positions)))
         built: frozenset[str] = frozenset()
         if any(tag != self.dag_name for row in rows for tag in row.get("dag_name", ())):
-            built = self._find_built_by_others()
+            built = self._built_by_others
         return [self._read_vertex(row, built) for row in rows]
+
+    def read_edges(self, positions: Any) -> list[StoredEdge]:
+        """Return the edges at positions."""
+        return [_read_edge(row) for row in rows_of_table(self.tables.edges.take(positions))]
 
     def _read_vertex(self, row: Row, built: frozenset[str]) -> StoredVertex:
         tags = {*map(str, row.get("dag_name", ()))}
@@ -97,14 +113,20 @@ class FolderState:
             bool(others) and row["id"] in built,
         )
 
-    def _find_built_by_others(self) -> frozenset[str]:
-        """Return the ids of the datasets and columns that a job of another DAG writes."""
+    @cached_property
+    def _built_by_others(self) -> frozenset[str]:
+        """The ids of the datasets and columns that a job of another DAG writes."""
         compute, edges = arrow().compute, self.tables.edges
-        of_others = compute.fill_null(compute.not_equal(edges["dag_name"], self.dag_name), False)
-        built = edges.filter(compute.and_(_equals(edges["label"], "writes"), of_others))["to"]
-        of_built = compute.is_in(edges["from"], built.combine_chunks())
-        columns = edges.filter(compute.and_(_equals(edges["label"], "has_column"), of_built))["to"]
-        return frozenset(built.to_pylist()) | frozenset(columns.to_pylist())
+        labels, starts, ends = (column_of(edges, name) for name in ("label", "from", "to"))
+        of_others = compute.invert(is_one_of(column_of(edges, "dag_name"), [self.dag_name]))
+        built = ends.indices.filter(compute.and_(is_one_of(labels, ["writes"]), of_others))
+        of_built = compute.is_in(starts.indices, value_set=built)
+        columns = ends.indices.filter(compute.and_(is_one_of(labels, ["has_column"]), of_built))
+        return frozenset(
+            identifier
+            for positions in (built, columns)
+            for identifier in ends.dictionary.take(positions).to_pylist()
+        )
 
     def _node_rows(self, vertices: Any) -> Iterator[Row]:
         for row in rows_of_table(vertices):
@@ -114,8 +136,3 @@ class FolderState:
 
 def _read_edge(row: Row) -> StoredEdge:
     return StoredEdge(row["id"], row["label"], row["from"], row["to"], edge_values(row), interim=False)
-
-
-def _equals(column: Any, text: str) -> Any:
-    compute = arrow().compute
-    return compute.fill_null(compute.equal(column, text), False)

@@ -15,10 +15,11 @@ from lineage_merge.infra.telemetry import step
 from lineage_merge.load import merge_run
 from lineage_merge.load.folder.changes import make_changes
 from lineage_merge.load.folder.draft import Draft
+from lineage_merge.load.folder.plan_changes import plan_changes
 from lineage_merge.load.folder.state import FolderState
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LastLoad
-from lineage_merge.load.plan_changes import describe_changes, plan_in_full
+from lineage_merge.load.plan_changes import describe_changes
 from lineage_merge.load.result import LoadResult
 from lineage_merge.merge.report import Report
 from lineage_merge.model.errors import RetireRefused
@@ -47,7 +48,8 @@ def update(
     ):
         with step("compare"):
             tables = folder.read()
-            plan = plan_in_full(merge, FolderState(tables, environment, dag_name))
+            planned = plan_changes(merge, FolderState(tables, environment, dag_name), dry_run=dry_run)
+            plan = planned.plan
         read = len(tables.vertices) + len(tables.edges)
         result = replace(plan.result, mode="folder", elements_read=read)
         refusal = "" if allow_retire else plan.deletions.refusal
@@ -57,8 +59,9 @@ def update(
         if refusal:
             raise RetireRefused(refusal)
         with step("write"):
-            draft = Draft(tables)
-            make_changes(plan, draft, dag_name, time.time_ns() // 1_000_000)
+            now = time.time_ns() // 1_000_000
+            draft = Draft.with_new(tables, planned.new, now) if planned.new else Draft(tables)
+            make_changes(plan, draft, dag_name, now)
             _record_run(draft, environment, dag_name, result, merge.report)
             folder.write(draft.tables())
         return replace(result, seconds=time.monotonic() - started)

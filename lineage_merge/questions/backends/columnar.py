@@ -31,10 +31,12 @@ class ColumnarGraph(IndexedGraph):
     """A `LineageGraph` of the columns of nodes and edges; edges without both ends are omitted."""
 
     def __init__(self, nodes: Columns, edges: Columns) -> None:
-        super().__init__(_Vertices(nodes), _Edges(edges, nodes))
+        super().__init__(ColumnarVertices(nodes), _Edges(edges, nodes))
 
 
-class _Vertices:
+class ColumnarVertices:
+    """Vertices of columns, by position."""
+
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         self._scans = 0
@@ -82,8 +84,8 @@ class _Vertices:
     def select(
         self, labels: Sequence[str], environment: str | None, dag: str | None, match: Match | None = None
     ) -> Sequence[int]:
-        conditions = _match_scope(labels, environment, dag)
-        return _select(self._columns, [*conditions, match] if match else conditions, self._duplicates)
+        conditions = match_scope(labels, environment, dag)
+        return select_rows(self._columns, [*conditions, match] if match else conditions, self._duplicates)
 
     def environments(self) -> list[str]:
         import pyarrow.compute as pc
@@ -109,7 +111,7 @@ class _Vertices:
         return pc.is_in(_all_positions(len(column)), value_set=pc.unique(first))
 
 
-def _match_scope(labels: Sequence[str], environment: str | None, dag: str | None) -> list[Match]:
+def match_scope(labels: Sequence[str], environment: str | None, dag: str | None) -> list[Match]:
     scope = (("environment", environment), ("dag_name", dag))
     return [
         Match(("label",), tuple(labels)),
@@ -138,10 +140,11 @@ class _Edges:
         starts, ends = (column.take(edges) for column in self._ends)
         here, there = (starts, ends) if direction == "down" else (ends, starts)
         order = pc.sort_indices(here)
-        return Adjacency(*(positions_of(column.take(order)) for column in (here, there, edges)))
+        ordered = [positions_of(column.take(order)) for column in (here, there, edges)]
+        return Adjacency(ordered[0], ordered[1], ordered[2])
 
     def select(self, labels: Sequence[str], environment: str | None, dag: str | None) -> Sequence[int]:
-        return _select(self._columns, _match_scope(labels, environment, dag), self._complete)
+        return select_rows(self._columns, match_scope(labels, environment, dag), self._complete)
 
     def ends(self, positions: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
         if not len(positions):
@@ -182,7 +185,7 @@ class _Edges:
         return pc.and_(*map(pc.is_valid, self._ends))
 
 
-def _select(columns: Columns, conditions: Iterable[Match], only: Any) -> Sequence[int]:
+def select_rows(columns: Columns, conditions: Iterable[Match], only: Any) -> Sequence[int]:
     """Return the positions of rows that meet all conditions, and for which `only` is true (None: all)."""
     import pyarrow.compute as pc
 

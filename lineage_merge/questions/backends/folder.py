@@ -10,25 +10,29 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge.graph_format.columns import Columns, JsonColumns, invalid_rows, is_text, open_parquet
+from lineage_merge.graph_format.folder_index import open_folder_index
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.graph_format.stored_files import find_stored_files
-from lineage_merge.infra.embedded.graph_store import snapshot_folder
+from lineage_merge.infra.embedded.graph_store import open_snapshot, snapshot_folder
 from lineage_merge.model.errors import EmbeddedError, IntermediateError
 from lineage_merge.questions.backends.columnar import ColumnarGraph
 from lineage_merge.questions.backends.in_memory import InMemory
+from lineage_merge.questions.backends.mapped import MappedGraph
 from lineage_merge.questions.graph import LineageGraph
 
 _NODE_KEYS = ("id", "label")
 _EDGE_KEYS = ("id", "label", "from", "to")
 
 
-def read_folder(folder: str) -> ColumnarGraph:
+def read_folder(folder: str) -> LineageGraph:
     """Return the graph of a folder's `nodes/` and `edges/`; of edges nothing is read yet but a footer.
 
     Raises `IntermediateError` if files are missing, incomplete or invalid, or without pyarrow, and
     `SourceError` if they cannot be read. Questions may raise them, too.
     """
     place = folder.rstrip("/")
+    if index := open_folder_index(place):
+        return MappedGraph(index)
     nodes = _Folder.open(f"{place}/nodes", "nodes", node_ddl(), _NODE_KEYS)
     for key in _NODE_KEYS:
         nodes.column(key)
@@ -41,7 +45,8 @@ def read_graph(graph: Path) -> LineageGraph:
     if folder is None:
         return InMemory((), ())
     try:
-        return read_folder(str(folder))
+        index = open_snapshot(folder)
+        return MappedGraph(index) if index else read_folder(str(folder))
     except IntermediateError as error:
         raise EmbeddedError(f"cannot read the graph {graph}: {error.message}") from None
 

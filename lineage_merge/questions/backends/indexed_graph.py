@@ -4,10 +4,11 @@ A position is the number of a row. Edges without both ends are omitted.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
+from itertools import compress
 from typing import Protocol
 
 from lineage_merge.graph_format.elements import (
@@ -44,14 +45,29 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """Edges sorted by the vertex where they start (`down`) or end (`up`): position, other end, edge."""
+    """Edges sorted by the vertex where they start (`down`) or end (`up`): position, other end, edge.
+
+    `includes`: whether an edge is one of them; None: all are.
+    """
 
     here: Sequence[int]
     there: Sequence[int]
     edges: Sequence[int]
+    includes: Callable[[int], bool] | None = None
 
-    def span(self, vertex: int) -> slice:
-        """Return where the edges of a vertex are."""
+    def edges_at(self, vertex: int) -> Sequence[int]:
+        """Return the edges of a vertex."""
+        edges = self.edges[self._span(vertex)]
+        return edges if self.includes is None else [*filter(self.includes, edges)]
+
+    def others_at(self, vertex: int) -> Sequence[int]:
+        """Return the other ends of the edges of a vertex."""
+        span = self._span(vertex)
+        if self.includes is None:
+            return self.there[span]
+        return [*compress(self.there[span], map(self.includes, self.edges[span]))]
+
+    def _span(self, vertex: int) -> slice:
         start = bisect_left(self.here, vertex)
         return slice(start, bisect_right(self.here, vertex, start))
 
@@ -220,8 +236,8 @@ class IndexedGraph:
                 [
                     dataset
                     for dataset in self._vertices.select(DATASET_LABELS, environment, None)
-                    if written.edges[written.span(dataset)]
-                    and all(target == dataset for target in feeds.there[feeds.span(dataset)])
+                    if written.edges_at(dataset)
+                    and all(target == dataset for target in feeds.others_at(dataset))
                 ]
             )
         )
@@ -235,8 +251,8 @@ class IndexedGraph:
                 [
                     dataset
                     for dataset in self._vertices.select(DATASET_LABELS, environment, None)
-                    if read.edges[read.span(dataset)]
-                    and not any(adjacency.edges[adjacency.span(dataset)] for adjacency in produced)
+                    if read.edges_at(dataset)
+                    and not any(adjacency.edges_at(dataset) for adjacency in produced)
                 ]
             )
         )
@@ -284,7 +300,7 @@ class IndexedGraph:
             following: set[int] = set()
             for adjacency in adjacencies:
                 for vertex in frontier:
-                    following.update(adjacency.there[adjacency.span(vertex)])
+                    following.update(adjacency.others_at(vertex))
             frontier = following - reached
             reached |= frontier
             hops += 1
@@ -296,10 +312,7 @@ class IndexedGraph:
         """Return the positions of the edges at vertices."""
         adjacencies = [self._edges.adjacency(label, direction, dag) for label in dict.fromkeys(labels)]
         return [
-            edge
-            for vertex in vertices
-            for adjacency in adjacencies
-            for edge in adjacency.edges[adjacency.span(vertex)]
+            edge for vertex in vertices for adjacency in adjacencies for edge in adjacency.edges_at(vertex)
         ]
 
     def _jobs_with_columns(self, datasets: Iterable[int], dag: str | None) -> dict[int, set[str]]:
@@ -309,11 +322,11 @@ class IndexedGraph:
         into_rows = self._edges.adjacency("influences", "up", dag)
         edges: dict[int, list[int]] = {
             dataset: [
-                *into_rows.edges[into_rows.span(dataset)],
+                *into_rows.edges_at(dataset),
                 *(
                     edge
-                    for column in self._add_fields(columns.there[columns.span(dataset)])
-                    for edge in into_columns.edges[into_columns.span(column)]
+                    for column in self._add_fields(columns.others_at(dataset))
+                    for edge in into_columns.edges_at(column)
                 ),
             ]
             for dataset in datasets

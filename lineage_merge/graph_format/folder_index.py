@@ -1,0 +1,84 @@
+"""The walk index of a folder of node and edge files, which a build leaves beside them.
+
+Only of folders on a disk, which can map it into memory, and of a size for which that matters: few rows are
+read as fast without, and for very many this process would need too much memory to write it.
+"""
+
+import shutil
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from lineage_merge.graph_format.columns import Columns, JsonColumns, open_parquet
+from lineage_merge.graph_format.schema import edge_ddl, node_ddl
+from lineage_merge.graph_format.stored_files import find_stored_files
+from lineage_merge.infra.walk_index.layout import VERTICES
+from lineage_merge.infra.walk_index.reading import WalkIndex
+from lineage_merge.infra.walk_index.writing import write_walk_index
+from lineage_merge.model.errors import IntermediateError
+
+# Rows of nodes and edges of a folder with an index. Writing it takes 0.6 KB of memory for each.
+MIN_ROWS = 50_000
+MAX_ROWS = 12_000_000
+_FOLDER = "index"
+_KINDS = (("nodes", node_ddl()), ("edges", edge_ddl()))
+
+
+def open_folder_index(folder: str) -> WalkIndex | None:
+    """Return the index of a folder; None if it has none that is newer than its files.
+
+    A damaged index counts as none: the files have all that it has.
+    """
+    index = _index_of(folder)
+    if index is None or not (index / VERTICES).exists():
+        return None
+    import pyarrow as pa
+
+    with suppress(pa.ArrowException, OSError):
+        made_at = (index / VERTICES).stat().st_mtime_ns
+        files = [file for kind, _ in _KINDS for file in (index.parent / kind).iterdir()]
+        if files and all(file.stat().st_mtime_ns <= made_at for file in files):
+            return WalkIndex.open(index)
+    return None
+
+
+def write_folder_index(folder: str, *, at_least: int = MIN_ROWS) -> None:
+    """Write the index of a folder of a suitable size, in place of an earlier one.
+
+    `at_least`: rows that it must have.
+    Raises `IntermediateError` if its files cannot be read, or the index cannot be written.
+    """
+    index = _index_of(folder)
+    if index is None or not find_spec("pyarrow"):
+        return
+    shutil.rmtree(index, ignore_errors=True)
+    nodes, edges = (_open(f"{folder.rstrip('/')}/{kind}", kind, ddl) for kind, ddl in _KINDS)
+    if not at_least <= nodes.num_rows + edges.num_rows <= MAX_ROWS:
+        return
+    try:
+        index.mkdir()
+        write_walk_index(index, _table(nodes), _table(edges), lambda file: file.open("wb"))
+    except ValueError:  # questions read the files, and say what is wrong with them
+        shutil.rmtree(index)
+    except OSError as error:
+        raise IntermediateError(f"{index}: {error.strerror or error}") from None
+
+
+def _index_of(folder: str) -> Path | None:
+    """Return the folder of the index; None for a folder that is not on a disk."""
+    local = folder.removeprefix("file://")
+    return None if "://" in local else Path(local, _FOLDER)
+
+
+def _open(path: str, kind: str, ddl: str) -> Columns:
+    file_format, files = find_stored_files(path)
+    if file_format == "parquet":
+        return open_parquet([file.location for file in files])
+    return JsonColumns(path, kind, files, ddl)
+
+
+def _table(columns: Columns) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: columns.column(name) for name in columns.names})

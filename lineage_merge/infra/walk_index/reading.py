@@ -1,0 +1,152 @@
+"""Opens a walk index. Its files are mapped into memory: of a column only what is used is read."""
+
+import json
+import mmap
+import os
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from lineage_merge.infra.walk_index.layout import (
+    ADJACENCY,
+    EDGES,
+    FIELDS,
+    FORMAT,
+    FORMAT_KEY,
+    NAMES,
+    SPANS_KEY,
+    VERTICES,
+)
+
+Direction = Literal["up", "down"]
+# Otherwise a page in use makes Linux map up to 2 MB around it, which count as memory of the process.
+_ADVICE = [getattr(mmap, name) for name in ("MADV_NOHUGEPAGE", "MADV_RANDOM") if hasattr(mmap, name)]
+_NO_ENDS: tuple[Sequence[int], Sequence[int], Sequence[int]] = ((), (), ())
+
+
+@dataclass(frozen=True)
+class WalkIndex:
+    """An open walk index. `vertices`, `edges`: record batches of Arrow."""
+
+    vertices: Any
+    edges: Any
+    has_fields: bool
+    _adjacency: Any
+    _spans: Mapping[str, Sequence[int]]
+    _names: Any = field(repr=False)
+
+    @classmethod
+    def open(cls, folder: Path) -> Self | None:
+        """Return the index of a folder; None if it has none of this format.
+
+        Raises `ArrowException` or `OSError` for damaged files.
+        """
+        if not any((folder / name).exists() for name in (VERTICES, EDGES)):
+            return None
+        vertices, about = _map(folder / VERTICES)
+        if about.get(FORMAT_KEY) != FORMAT:
+            return None
+        edges, _ = _map(folder / EDGES)
+        adjacency, about_edges = _map(folder / ADJACENCY)
+        names, _ = _map(folder / NAMES)
+        spans = json.loads(about_edges[SPANS_KEY])
+        return cls(vertices, edges, about[FIELDS] == "True", adjacency, spans, names)
+
+    def contradiction(self) -> str:
+        """Return what is wrong with the ids of vertices or the ends of edges; "" if nothing is."""
+        import pyarrow.compute as pc
+
+        ids = self.vertices.column("id")
+        if len(ids) > 1 and not pc.all(pc.greater(ids[1:], ids[:-1])).as_py():
+            return "an id is there twice, or not in order"
+        for end in ("from", "to"):
+            place = pc.max(self.edges.column(end)).as_py()
+            if place is not None and place >= len(ids):
+                return f"there is no vertex {place}"
+        return ""
+
+    def adjacency(
+        self, label: str, direction: Direction
+    ) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
+        """Return the edges of a label sorted by the vertex here: vertices here, vertices there, edges."""
+        span = self._spans.get(f"{label}/{direction}")
+        if span is None:
+            return _NO_ENDS
+        here, there, edges = (integers(self._adjacency.column(number)) for number in range(3))
+        cut = slice(*span)
+        return here[cut], there[cut], edges[cut]
+
+    def positions_of_ids(self, ids: Iterable[str]) -> list[int]:
+        """Return the positions of vertices in the order of their ids; missing ones are omitted."""
+        column = self.vertices.column("id")
+        found = ((self._place(column, identifier), identifier) for identifier in ids)
+        return [
+            place
+            for place, identifier in found
+            if place < len(column) and column[place].as_py() == identifier
+        ]
+
+    @staticmethod
+    def _place(texts: Any, text: str) -> int:
+        return bisect_left(range(len(texts)), text, key=lambda place: str(texts[place].as_py()))
+
+    def positions_named(self, text: str) -> Sequence[int]:
+        """Return the positions of vertices that have this name."""
+        texts = self._texts
+        place = self._place(texts, text)
+        if place == len(texts) or texts[place].as_py() != text:
+            return ()
+        return self._positions_of_code(place)
+
+    def positions_containing(self, parts: Iterable[str]) -> list[int]:
+        """Return the positions of vertices of whose names one contains one of the texts, ascending."""
+        import pyarrow.compute as pc
+
+        masks = [pc.match_substring(self._texts, part) for part in parts]
+        codes = pc.indices_nonzero(reduce(pc.or_, masks)).to_pylist()
+        return sorted({position for code in codes for position in self._positions_of_code(code)})
+
+    def _positions_of_code(self, code: int) -> Sequence[int]:
+        start = bisect_left(self._codes, code)
+        return integers(self._names.column("vertex"))[start : bisect_right(self._codes, code, start)]
+
+    @cached_property
+    def _texts(self) -> Any:
+        return self._names.column("text").dictionary
+
+    @cached_property
+    def _codes(self) -> "memoryview[int]":
+        return integers(self._names.column("text").indices)
+
+
+def integers(column: Any) -> "memoryview[int]":
+    """Return an array of 32-bit integers without nulls as a memory view, which copies nothing."""
+    if not len(column):
+        return memoryview(b"").cast("i")
+    values = memoryview(column.buffers()[1]).cast("i")
+    start: int = column.offset
+    return values[start : start + len(column)]
+
+
+def _map(file: Path) -> tuple[Any, dict[str, str]]:
+    """Return the only record batch of a file, mapped, and its metadata."""
+    import pyarrow as pa
+
+    with file.open("rb") as opened:
+        if not os.fstat(opened.fileno()).st_size:
+            raise pa.ArrowInvalid(f"{file.name} is empty")
+        mapped = mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)
+    for advice in _ADVICE:
+        mapped.madvise(advice)
+    reader = pa.ipc.open_file(pa.py_buffer(mapped))
+    metadata = reader.schema.metadata or {}
+    about = {key.decode(): value.decode() for key, value in metadata.items()}
+    if reader.num_record_batches:
+        return reader.get_batch(0), about
+    empty = reader.schema.empty_table().combine_chunks()
+    return pa.RecordBatch.from_arrays(
+        [pa.array([], each.type) for each in reader.schema], schema=empty.schema
+    ), about

@@ -1,0 +1,113 @@
+"""Compares the columns of a merge with those of an embedded graph: which rows are new, differ or are missing.
+
+Pure. Rows are compared as a whole: one that is equal here is unchanged by `load.diff`, too, which compares
+the others value by value.
+"""
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any, NamedTuple
+
+from lineage_merge.graph_format.columns import position_array
+from lineage_merge.infra.embedded.graph_tables import arrow, column_of, is_one_of
+from lineage_merge.load.element_rows import EDGE_NAMES, VERTEX_NAMES
+from lineage_merge.load.folder.state import FolderState
+from lineage_merge.load.graph_state import LOADER_LABELS
+
+_SEPARATOR = "\0"
+# A change of only this property causes no write.
+_UNCOMPARED = frozenset({"sequence"})
+
+
+class ComparedRows(NamedTuple):
+    """Positions of rows: of the merge `new`, `changed` and `unchanged` ones; of the graph `replaced` ones,
+    which differ, and `missing` ones, which the merge does not have.
+    """
+
+    new: Any
+    changed: Any
+    unchanged: Any
+    replaced: Any
+    missing: Any
+
+
+def compare_vertices(incoming: Any, state: FolderState) -> ComparedRows | None:
+    """Compare the vertices of a merge; None if two have the same id, or one has none.
+
+    A vertex without the tag of the DAG differs.
+    """
+    stored = state.tables.vertices
+    of_loader = is_one_of(column_of(stored, "label"), LOADER_LABELS)
+    owned = arrow().compute.and_(state.has_tag, arrow().compute.invert(of_loader))
+    return _compare(incoming, stored, ("label", *VERTEX_NAMES), owned, state.has_tag)
+
+
+def compare_edges(incoming: Any, state: FolderState) -> ComparedRows | None:
+    """Compare the edges of a merge; None if two have the same id, or one has none."""
+    pa, stored = arrow(), state.tables.edges
+    owned = pa.compute.is_in(_all_positions(len(stored)), value_set=state.edges_of_dag.cast(pa.int32()))
+    return _compare(incoming, stored, EDGE_NAMES - _UNCOMPARED, owned, owned)
+
+
+def _compare(
+    incoming: Any, stored: Any, names: Iterable[str], owned: Any, may_be_equal: Any
+) -> ComparedRows | None:
+    pa = arrow()
+    compute = pa.compute
+    ids = column_of(incoming, "id")
+    if ids.null_count or compute.count_distinct(ids).as_py() != len(ids):
+        return None
+    places = compute.index_in(ids, value_set=column_of(stored, "id"))
+    known = compute.indices_nonzero(places.is_valid()).cast(pa.int32())
+    found = places.take(known)
+    masks = [
+        _are_equal(incoming, stored, name, known, found) for name in names if _has(name, incoming, stored)
+    ]
+    equal = reduce(compute.and_, masks, may_be_equal.take(found))
+    different = compute.invert(equal)
+    is_missing = compute.and_(
+        owned, compute.invert(compute.is_in(_all_positions(len(stored)), value_set=found))
+    )
+    return ComparedRows(
+        new=compute.indices_nonzero(places.is_null()),
+        changed=known.filter(different),
+        unchanged=known.filter(equal),
+        replaced=found.filter(different),
+        missing=compute.indices_nonzero(is_missing),
+    )
+
+
+def _has(name: str, *tables: Any) -> bool:
+    return any(name in table.column_names for table in tables)
+
+
+def _all_positions(number: int) -> Any:
+    return position_array(range(number))
+
+
+def _are_equal(incoming: Any, stored: Any, name: str, known: Any, found: Any) -> Any:
+    """Return for each pair of rows whether they have the same value of a column, or none."""
+    pa = arrow()
+    compute = pa.compute
+    new, old = column_of(incoming, name).take(known), column_of(stored, name).take(found)
+    unknown = compute.and_(_is_unknown(new), _is_unknown(old))
+    if not (_has(name, incoming) and _has(name, stored)):
+        return unknown
+    if pa.types.is_list(new.type):
+        same = compute.and_(
+            compute.equal(compute.binary_join(new, _SEPARATOR), compute.binary_join(old, _SEPARATOR)),
+            compute.equal(compute.list_value_length(new), compute.list_value_length(old)),
+        )
+    elif pa.types.is_dictionary(new.type):
+        codes = compute.index_in(new.dictionary, value_set=old.dictionary)
+        same = compute.equal(codes.take(new.indices), old.indices)
+    else:
+        same = compute.equal(new, old)
+    return compute.or_(compute.fill_null(same, False), unknown)
+
+
+def _is_unknown(column: Any) -> Any:
+    pa = arrow()
+    if pa.types.is_list(column.type):
+        return pa.compute.equal(pa.compute.fill_null(pa.compute.list_value_length(column), 0), 0)
+    return column.is_null()
