@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, table_of_rows, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history.layout import DagScope
 from lineage_merge.merge.report import EMPTY, REPORT
@@ -116,6 +116,10 @@ def write_folder(folder: Path, dag: Dag, file_format: str = "parquet") -> None:
             lines = [json.dumps(row, ensure_ascii=False) for row in rows.values()]
             (folder / kind / "part-00000.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
             continue
-        write_parquet(folder / kind / "part-00000.parquet", list(rows.values()), arrow_schema(ddl))
+        write_parquet(
+            folder / kind / "part-00000.parquet",
+            table_of_rows(list(rows.values()), arrow_schema(ddl)),
+            arrow_schema(ddl),
+        )
     coverage = SourceCompleteness(runs=True, projects={}).as_json()
     (folder / REPORT).write_text(json.dumps({**EMPTY.as_json(), "coverage": coverage}), encoding="utf-8")

@@ -28,7 +28,7 @@ from unittest.mock import patch
 
 from benchmarks import options, results
 from benchmarks.results import Figure
-from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, table_of_rows, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import from_config
@@ -251,7 +251,13 @@ def write_graph(folder: Path, file: Path) -> int:
     graph = join.merge_locally(found, config.environment, config.dag_name)
     for kind, rows, ddl in (("nodes", graph.nodes, node_ddl()), ("edges", graph.edges, edge_ddl())):
         (folder / kind).mkdir(parents=True)
-        write_parquet(folder / kind / "part-00000.parquet", rows, arrow_schema(ddl, ()), "snappy", 100_000)
+        write_parquet(
+            folder / kind / "part-00000.parquet",
+            table_of_rows(rows, arrow_schema(ddl)),
+            arrow_schema(ddl),
+            "snappy",
+            100_000,
+        )
     return len(graph.nodes) + len(graph.edges)
 
 

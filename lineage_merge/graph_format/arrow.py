@@ -1,7 +1,7 @@
 """Parquet files of nodes and edges through pyarrow, without Spark."""
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,30 @@ def arrow_schema(ddl: str, without: Collection[str] = ()) -> Any:
 
 
 def write_parquet(
-    file: Path, rows: Iterable[Row], schema: Any, compression: str = "snappy", group_rows: int | None = None
+    file: Path, table: Any, schema: Any, compression: str = "snappy", group_rows: int | None = None
 ) -> None:
-    """Write rows as one file; columns that the schema does not have are omitted."""
+    """Write a table as one file with the columns of a schema: others are omitted, missing ones unknown."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.Table.from_pylist(list(rows), schema)
-    pq.write_table(table, file, compression=compression, row_group_size=group_rows)
+    columns = [
+        table[field.name].cast(field.type)  # of a dictionary, each group of rows would have all
+        if field.name in table.column_names
+        else pa.nulls(len(table), field.type)
+        for field in schema
+    ]
+    complete = pa.table(columns, schema=schema)
+    pq.write_table(complete, file, compression=compression, row_group_size=group_rows)
+
+
+def table_of_rows(rows: Sequence[Row], schema: Any) -> Any:
+    """Return rows as a table with those columns of a schema that a row has; other values are omitted."""
+    import pyarrow as pa
+
+    known = set().union(*rows)
+    fields = [field for field in schema if field.name in known]
+    columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in fields]
+    return pa.table(columns, schema=pa.schema(fields))
 
 
 def table_of_parquet(content: bytes, schema: Any) -> Any:

@@ -20,6 +20,7 @@ from lineage_merge.graph_format.arrow import (
     rows_of_table,
     table_of_lines,
     table_of_parquet,
+    table_of_rows,
     write_parquet,
 )
 from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
@@ -245,7 +246,8 @@ def _has_pyarrow() -> bool:
 def _write_parquet(kind: FileKind, path: str, number: int, rows: Iterable[Row]) -> None:
     with TemporaryDirectory(prefix="lineage-merge-") as work:
         file = Path(work, f"part-{number:05}.snappy.parquet")
-        write_parquet(file, rows, arrow_schema(kind.ddl))
+        schema = arrow_schema(kind.ddl)
+        write_parquet(file, table_of_rows([*rows], schema), schema)
         write_file(f"{path}/{file.name}", file)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, table_of_rows, write_parquet
 from lineage_merge.graph_format.columns import NEEDS_PYARROW, Columns, open_parquet, open_parquet_file
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history.fingerprints import Sums, add_sums, sums_of
@@ -63,14 +63,32 @@ def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | 
 
 
 def _write_partition(kind: Kind, folder: str, number: int, rows: Iterable[Row]) -> Iterator[tuple[int, Sums]]:
-    schema = arrow_schema(_DDL[kind], PARTITION_KEYS)
     ordered = sorted(rows, key=lambda row: (row[_SORTED_BY[kind]], row["id"]))
+    sums: list[Sums] = []
     for part_number, part in enumerate(batched(ordered, _FILE_ROWS)):
-        with TemporaryDirectory(prefix="lineage-merge-") as work:
-            file = Path(work, f"part-{number:05}-{part_number:05}.parquet")
-            write_parquet(file, part, schema, COMPRESSION, GROUP_ROWS)
-            storage.write_file(f"{folder}/{file.name}", file)
-    yield len(ordered), sums_of(ordered)
+        table = table_of_rows(part, _schema(kind))
+        _write_file(table, kind, f"{folder}/part-{number:05}-{part_number:05}.parquet")
+        sums.append(sums_of(table))
+    yield len(ordered), add_sums(sums)
+
+
+def write_table(table: Any, kind: Kind, folder: str) -> WrittenFile:
+    """Write the rows of a table, sorted as above, below a folder. Raises `SourceError`."""
+    storage.make_folder(folder)
+    for number, start in enumerate(range(0, len(table), _FILE_ROWS)):
+        _write_file(table.slice(start, _FILE_ROWS), kind, f"{folder}/part-00000-{number:05}.parquet")
+    return WrittenFile(len(table), sums_of(table))
+
+
+def _write_file(table: Any, kind: Kind, location: str) -> None:
+    with TemporaryDirectory(prefix="lineage-merge-") as work:
+        file = Path(work, "part.parquet")
+        write_parquet(file, table, _schema(kind), COMPRESSION, GROUP_ROWS)
+        storage.write_file(location, file)
+
+
+def _schema(kind: Kind) -> Any:
+    return arrow_schema(_DDL[kind], PARTITION_KEYS)
 
 
 def read_columns(folder: str) -> Columns:

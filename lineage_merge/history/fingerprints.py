@@ -15,7 +15,6 @@ from typing import Any
 
 from lineage_merge.graph_format.comparison import NOT_COMPARED
 from lineage_merge.graph_format.elements import COLUMN
-from lineage_merge.graph_format.schema import Row
 from lineage_merge.history import layout
 from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.infra import storage
@@ -23,41 +22,75 @@ from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import IntermediateError
 
 # Of the file, and of what is hashed. Sums of other versions are not compared.
-VERSION = 1
+VERSION = 2
 _SUMS = 8192
 _FORMAT = struct.Struct(f"<{_SUMS}I")
 _MASK = 0xFFFFFFFF
+# Rows that are texts at a time.
+_ROWS = 50_000
+_SEPARATOR = "\x1e"
 # Names are facts of an element; the other properties that are not compared may differ after each run.
 _NOT_HASHED = NOT_COMPARED - {"name", "job_name", "job_type"}
 
 Sums = Sequence[int]
 
 
-def sums_of(rows: Iterable[Row]) -> list[int]:
-    """Return the sums of node or edge rows, which are the same in every process. Pure."""
+def sums_of(table: Any) -> list[int]:
+    """Return the sums of a table of node or edge rows, which are the same in every process. Pure."""
     sums = [0] * _SUMS
     numbers: dict[str, int] = {}  # an id stands in several rows
-    starts: dict[tuple[str, ...], list[tuple[str, str]]] = {}  # most rows have the same properties
-    for row in rows:
-        names = tuple(row)
-        hashed = starts.get(names)
-        if hashed is None:
-            hashed = starts[names] = [
-                (f"({name!r}, ", name) for name in sorted(names) if name not in _NOT_HASHED
-            ]
-        # The text of a list of pairs of name and value.
-        pairs = [
-            f"{start}{value if type(value) is str else _sort_value(value)!r})"
-            for start, name in hashed
-            if (value := row[name]) is not None
-        ]
-        value = _hash(f"[{', '.join(pairs)}]")
-        for element in _list_described(row):
-            number = numbers.get(element)
-            if number is None:
-                number = numbers[element] = _number(element)
-            sums[number] += value
+    for start in range(0, len(table), _ROWS):
+        part = table.slice(start, _ROWS)
+        hashes = [*map(_hash, _row_texts(part))]
+        for elements in _described(part):
+            for element, value in zip(elements, hashes, strict=True):
+                if element is not None:
+                    number = numbers.get(element)
+                    if number is None:
+                        number = numbers[element] = _number(element)
+                    sums[number] += value
     return [total & _MASK for total in sums]
+
+
+def _row_texts(table: Any) -> list[bytes]:
+    """Return each row as a text: its names with values, in the order of names."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = (name for name in sorted(table.column_names) if name not in _NOT_HASHED)
+    columns = [(name, _texts(table[name])) for name in known if table[name].null_count < len(table)]
+    if not columns:
+        return [b""] * len(table)
+    # A text says nothing of the columns of which the row has no value: other parts have other columns.
+    values = [
+        pc.binary_join_element_wise(pa.scalar(f"{name}="), column, pa.scalar(_SEPARATOR), "")
+        for name, column in columns
+    ]
+    rows = pc.binary_join_element_wise(*values, "", null_handling="replace", null_replacement="")
+    texts: list[bytes] = rows.cast(pa.binary()).to_pylist()
+    return texts
+
+
+def _texts(column: Any) -> Any:
+    """Return a column as texts, a set as its sorted values."""
+    import pyarrow as pa
+
+    if not pa.types.is_list(column.type):
+        return column.cast(pa.string())
+    sets = column.to_pylist()
+    return pa.array([None if each is None else _SEPARATOR.join(sorted(each)) for each in sets], pa.string())
+
+
+def _described(table: Any) -> Iterator[list[str | None]]:
+    """Yield for each row the id of an element that it describes, or the name of the job of an edge."""
+    if "from" in table.column_names:
+        for name in ("from", "to", "job_name"):
+            if name in table.column_names:
+                yield [element or None for element in _texts(table[name]).to_pylist()]
+        return
+    ids, labels = (_texts(table[name]).to_pylist() for name in ("id", "label"))
+    yield ids
+    yield [dataset_of(id_) if label == COLUMN else None for id_, label in zip(ids, labels, strict=True)]
 
 
 def add_sums(several: Iterable[Sums]) -> list[int]:
@@ -101,26 +134,9 @@ def _parse(text: str, file: str) -> Sums | None:
         ) from None
 
 
-def _list_described(row: Row) -> Iterator[str]:
-    """Yield the ids of the elements that a row describes, and the name of the job of an edge."""
-    if "from" in row:
-        yield row["from"]
-        yield row["to"]
-        if row.get("job_name"):
-            yield row["job_name"]
-    else:
-        yield row["id"]
-        if row["label"] == COLUMN:
-            yield dataset_of(row["id"])
-
-
-def _sort_value(value: Any) -> Any:
-    return sorted(value) if isinstance(value, list | tuple | set | frozenset) else value
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=4).digest(), "little")
+def _hash(text: bytes) -> int:
+    return int.from_bytes(blake2b(text, digest_size=4).digest(), "little")
 
 
 def _number(name: str) -> int:
-    return _hash(name) % _SUMS
+    return _hash(name.encode(errors="surrogatepass")) % _SUMS

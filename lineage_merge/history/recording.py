@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from lineage_merge.config import Config
 from lineage_merge.history import layout, merge_index
-from lineage_merge.history.entry_files import write_rows
+from lineage_merge.history.entry_files import write_rows, write_table
 from lineage_merge.history.fingerprints import add_sums, write_sums
 from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.load.graph_access import Graph, read_last_load, read_picture, read_runs
-from lineage_merge.load.graph_state import Picture
+from lineage_merge.load.graph_state import Picture, PictureTables
 from lineage_merge.load.merge_run import LastLoad
 from lineage_merge.load.result import Effect, LoadResult
 from lineage_merge.merge.report import Report
@@ -150,12 +150,20 @@ def _write_full(
 
 
 def write_entry(
-    location: str, scope: DagScope, name: MergeName, picture: Picture, spark: "SparkSession | None" = None
+    location: str,
+    scope: DagScope,
+    name: MergeName,
+    picture: Picture | PictureTables,
+    spark: "SparkSession | None" = None,
 ) -> tuple[int, int]:
     """Write nodes and edges of an entry; return their numbers. The entry is not complete yet."""
     folders = [layout.entry_folder(location, kind, scope, name) for kind in ENTRY_KINDS]
-    nodes = write_rows(picture.nodes, "nodes", folders[0], spark)
-    edges = write_rows(picture.edges, "edges", folders[1], spark)
+    if isinstance(picture, PictureTables):
+        nodes = write_table(picture.nodes, "nodes", folders[0])
+        edges = write_table(picture.edges, "edges", folders[1])
+    else:
+        nodes = write_rows(picture.nodes, "nodes", folders[0], spark)
+        edges = write_rows(picture.edges, "edges", folders[1], spark)
     if nodes.sums and edges.sums:
         write_sums(location, scope, name, add_sums([nodes.sums, edges.sums]))
     return nodes.rows, edges.rows

@@ -13,7 +13,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.load.folder import removal
 from lineage_merge.load.folder import update as in_folder
 from lineage_merge.load.folder.state import FolderState
-from lineage_merge.load.graph_state import Picture
+from lineage_merge.load.graph_state import Picture, PictureTables
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LastLoad
 from lineage_merge.load.result import LoadResult, Pipeline, Removed, WriteProgress
@@ -97,10 +97,10 @@ def read_last_load(graph: Graph, environment: str, dag_name: str) -> LastLoad:
     return running_load.read_last_load(graph, environment, dag_name)
 
 
-def read_picture(engine: Engine, graph: Graph, environment: str, dag_name: str) -> Picture:
+def read_picture(engine: Engine, graph: Graph, environment: str, dag_name: str) -> Picture | PictureTables:
     """Read all elements of a DAG."""
     if isinstance(graph, GraphFolder):
-        return FolderState(graph.read(), environment, dag_name).picture(engine)
+        return FolderState(graph.read(), environment, dag_name).picture()
     from lineage_merge.load.gremlin import element_reads
 
     return element_reads.read_picture(engine, graph, environment, dag_name)

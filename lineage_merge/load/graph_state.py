@@ -1,7 +1,7 @@
 """Elements of the graph as a load compares them, and what reads them."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.rows import Engine, Rows
@@ -81,3 +81,10 @@ class Picture(NamedTuple):
 
     nodes: Rows[Row]
     edges: Rows[Row]
+
+
+class PictureTables(NamedTuple):
+    """The same as tables of Arrow, nodes sorted by id, edges by target."""
+
+    nodes: Any
+    edges: Any

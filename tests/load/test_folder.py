@@ -17,6 +17,7 @@ import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyarrow import parquet
 
+from lineage_merge.graph_format.arrow import rows_of_table
 from lineage_merge.infra.embedded.graph_store import GraphFolder, snapshot_folder
 from lineage_merge.infra.embedded.graph_tables import decode_columns
 from lineage_merge.infra.engine.local import LocalEngine
@@ -110,9 +111,10 @@ def test_a_folder_and_a_server_end_with_the_same_graph(
 
 
 def rows_of(rows: Any) -> dict[str, Any]:
-    return {
-        row["id"]: {key: value for key, value in row.items() if key != "first_seen"} for row in rows.collect()
-    }
+    """Rows, or those of a table, by id; a table has the tags of all DAGs."""
+    hidden = ("first_seen", "dag_name")
+    many = rows_of_table(rows) if isinstance(rows, pa.Table) else rows.collect()
+    return {row["id"]: {key: value for key, value in row.items() if key not in hidden} for row in many}
 
 
 def test_a_load_into_a_folder_imports_no_client() -> None:

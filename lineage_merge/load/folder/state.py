@@ -15,7 +15,7 @@ from lineage_merge.load.graph_state import (
     LOADER_LABELS,
     AliasOf,
     GraphState,
-    Picture,
+    PictureTables,
     StoredEdge,
     StoredVertex,
 )
@@ -50,10 +50,11 @@ class FolderState:
             AliasOf(row["id"], row["label"], alias) for row in rows for alias in row["aliases"]
         )
 
-    def picture(self, engine: Engine) -> Picture:
+    def picture(self) -> PictureTables:
         """Return all elements of the DAG, as `gremlin.element_reads.read_picture`."""
-        edges = self.tables.edges.take(self._edges_from(self.has_tag))
-        return Picture(engine.rows(self._node_rows(self._tagged)), engine.rows(rows_of_table(edges)))
+        of_loader = is_one_of(column_of(self._tagged, "label"), LOADER_LABELS)
+        nodes = self._tagged.filter(arrow().compute.invert(of_loader))
+        return PictureTables(nodes, self.tables.edges.take(self.edges_of_dag))
 
     def runs(self, engine: Engine) -> Rows[Row]:
         """Return the vertices of the DAG with properties of their newest run."""
