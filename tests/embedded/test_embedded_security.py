@@ -234,7 +234,7 @@ def test_only_the_user_can_read_a_graph(monkeypatch: pytest.MonkeyPatch, tmp_pat
     graph = GraphFolder(tmp_path / "lineage-merge" / "graph")
     graph.path.parent.mkdir(mode=0o755)  # as an earlier version left it
     with graph.lock():
-        graph.write(empty_tables())
+        graph.write(empty_tables(), empty_tables())
     found = list(graph.path.parent.rglob("*"))
     modes = {file.name: file.stat().st_mode & 0o777 for file in found}
     assert modes == {file.name: 0o700 if file.is_dir() else 0o600 for file in found}

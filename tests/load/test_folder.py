@@ -249,6 +249,35 @@ def test_a_graph_of_an_earlier_version_is_read_and_replaced(tmp_path: Path) -> N
     ]
 
 
+def _files(graph: GraphFolder) -> dict[str, int]:
+    return {file.name: file.stat().st_ino for file in (graph.path / "current").iterdir()}
+
+
+@pytest.mark.parametrize("has_links", [True, False])
+def test_a_load_that_changes_no_edge_uses_the_files_of_edges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_links: bool
+) -> None:
+    graph = GraphFolder(tmp_path / "graph")
+    load(graph, shared("daily"))
+    before, edges = _files(graph), whole_folder(graph.path)[1]
+    if not has_links:
+        monkeypatch.setattr(Path, "hardlink_to", lambda *_: (_ for _ in ()).throw(OSError("no links")))
+    load(graph, shared("daily", at=2, description="later"))
+    after, (vertices, edges_after) = _files(graph), whole_folder(graph.path)
+    is_shared = {name: after[name] == before[name] for name in before}
+    assert is_shared == {
+        "vertices.arrow": False,
+        "names.arrow": False,
+        "edges.arrow": has_links,
+        "adjacency.arrow": has_links,
+    }
+    assert edges_after == edges
+    assert vertices[dataset("a")][1]["description"] == ["later"]
+    load(graph, shared("daily", at=3).node("new").job("spark", "more", {"new": ["a"]}, 3))
+    assert _files(graph)["edges.arrow"] not in before.values()
+    assert whole_folder(graph.path)[1].items() > edges.items()
+
+
 def _load_many(path: Path, dag: str, times: int) -> None:
     for number in range(times):
         load(GraphFolder(path), shared(dag, at=number).node(f"{dag}_{number}"))

@@ -40,7 +40,7 @@ from lineage_merge.infra.graph_files import CURRENT
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.storage import sync_folder
 from lineage_merge.infra.walk_index.reading import WalkIndex
-from lineage_merge.infra.walk_index.writing import sort_tables, write_walk_index
+from lineage_merge.infra.walk_index.writing import sort_edges, sort_vertices, write_walk_index
 from lineage_merge.model.errors import EmbeddedError
 
 # The Parquet file of each table in a snapshot of an earlier version.
@@ -93,9 +93,9 @@ class GraphFolder:
         known = [name for name in columns if name in rows.column_names]
         return dict(next(iter(decode_columns(rows.select(known)).to_pylist()), {}))
 
-    def write(self, tables: GraphTables) -> None:
-        """Replace the graph, within `lock`."""
-        write_snapshot(self.path, tables)
+    def write(self, tables: GraphTables, before: GraphTables) -> None:
+        """Replace the graph, within `lock`. `before`: its tables, as read within the lock."""
+        write_snapshot(self.path, tables, has_same_edges=tables.edges is before.edges)
 
 
 def snapshot_folder(graph: Path) -> Path | None:
@@ -131,12 +131,13 @@ def read_tables(folder: Path) -> GraphTables:
     if index := open_snapshot(folder):
         return _tables_of(folder, index)
     with _readable(folder):
-        found = [_read_earlier(folder, kind) for kind in _EARLIER]
+        nodes, lines = (_read_earlier(folder, kind) for kind in _EARLIER)
         try:
-            vertices, edges = sort_tables(*found)
+            vertices = sort_vertices(nodes)
+            edges = sort_edges(lines, vertices)
         except ValueError as error:
             raise _unreadable(folder.parent, str(error)) from None
-    if len(edges) != len(found[1]):
+    if len(edges) != len(lines):
         raise _unreadable(folder.parent, "an edge has no vertex at one of its ends")
     return _with_ends(vertices, edges)
 
@@ -166,21 +167,26 @@ def _read_earlier(folder: Path, kind: Kind) -> Any:
     return parquet.read_table(folder / _EARLIER[kind], schema=table_schema(kind), partitioning=None)
 
 
-def write_snapshot(graph: Path, tables: GraphTables) -> Path:
-    """Store tables as the graph; return the folder of the snapshot. Raises `EmbeddedError`."""
+def write_snapshot(graph: Path, tables: GraphTables, *, has_same_edges: bool = False) -> Path:
+    """Store tables as the graph; return the folder of the snapshot. Raises `EmbeddedError`.
+
+    `has_same_edges`: the edges are those of the snapshot before, whose files may be used.
+    """
     try:
         make_folder(graph)
-        return _write(graph, f"{_PREFIX}{secrets.token_hex(8)}", tables, snapshot_folder(graph))
+        before = snapshot_folder(graph)
+        return _write(graph, tables, before, before if has_same_edges else None)
     except (OSError, ValueError) as error:
         problem = getattr(error, "strerror", None) or str(error)
         raise EmbeddedError(f"the graph was not saved to {graph} (unchanged): {problem}") from None
 
 
-def _write(graph: Path, name: str, tables: GraphTables, before: Path | None) -> Path:
+def _write(graph: Path, tables: GraphTables, before: Path | None, same_edges: Path | None) -> Path:
+    name = f"{_PREFIX}{secrets.token_hex(8)}"
     folder = graph / name
     try:
         make_folder(folder)
-        write_walk_index(folder, tables.vertices, tables.edges, open_private_bytes)
+        write_walk_index(folder, tables.vertices, tables.edges, open_private_bytes, same_edges)
         sync_folder(folder)
         link = graph / f"{name}.link"
         link.symlink_to(name)

@@ -2,10 +2,11 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from io import RawIOBase
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from lineage_merge.infra.walk_index.layout import (
     ADJACENCY,
@@ -18,6 +19,7 @@ from lineage_merge.infra.walk_index.layout import (
     SPANS_KEY,
     VERTICES,
 )
+from lineage_merge.infra.walk_index.reading import WalkIndex
 
 OpenFile = Callable[[Path], IO[bytes]]
 # Bytes that are written at once.
@@ -25,43 +27,70 @@ _PIECE = 1 << 16
 _ENDS = ("from", "to")
 
 
-class IndexTables(NamedTuple):
-    """A graph as it is stored in a walk index: one chunk per column."""
-
-    vertices: Any
-    edges: Any
-
-
-def write_walk_index(folder: Path, vertices: Any, edges: Any, open_file: OpenFile) -> None:
+def write_walk_index(
+    folder: Path, vertices: Any, edges: Any, open_file: OpenFile, same_edges: Path | None = None
+) -> None:
     """Write the index of tables of Arrow into a folder that exists.
 
-    `vertices`, `edges`: the columns of node and edge files. The files are on the disk when this returns.
-    Raises `ValueError` if the tables cannot have an index: an id or label is missing or an id is there twice,
+    `vertices`, `edges`: the columns of node and edge files. `same_edges`: the folder of an index with the
+    same edges, whose files are used if the ids of vertices are the same, too.
+
+    All is on the disk when this returns. Raises `ValueError` if the tables cannot have an index: an id or label is missing or an id is there twice,
     or the texts of a column have more than 2 GB.
     """
-    tables = sort_tables(vertices, edges)
-    adjacency, spans = _adjacency(tables.edges)
-    for name, table, metadata in (
-        (VERTICES, tables.vertices, {FORMAT_KEY: FORMAT, FIELDS: str(_has_fields(tables.vertices))}),
-        (EDGES, tables.edges, {}),
-        (ADJACENCY, adjacency, {SPANS_KEY: json.dumps(spans)}),
-        (NAMES, _names(tables.vertices), {}),
-    ):
-        _write(folder / name, table.replace_schema_metadata(metadata or None), open_file)
+    nodes = sort_vertices(vertices)
+    if same_edges and _has_ids(same_edges, nodes):
+        for name in (EDGES, ADJACENCY):
+            _share(same_edges / name, folder / name, open_file)
+    else:
+        complete = sort_edges(edges, nodes)
+        adjacency, spans = _adjacency(complete)
+        _write(folder / EDGES, complete, {}, open_file)
+        _write(folder / ADJACENCY, adjacency, {SPANS_KEY: json.dumps(spans)}, open_file)
+    about = {FORMAT_KEY: FORMAT, FIELDS: str(_has_fields(nodes))}
+    _write(folder / VERTICES, nodes, about, open_file)
+    _write(folder / NAMES, _names(nodes), {}, open_file)
 
 
-def sort_tables(vertices: Any, edges: Any) -> IndexTables:
-    """Return tables in the order and with the columns of an index. Raises `ValueError`."""
+def _has_ids(index: Path, vertices: Any) -> bool:
+    stored = WalkIndex.open(index)
+    return stored is not None and stored.vertices.column("id").equals(_column(vertices, "id"))
+
+
+def _share(source: Path, target: Path, open_file: OpenFile) -> None:
+    """Make a file of an index that of another one, which no one changes."""
+    try:
+        target.hardlink_to(source)
+    except OSError:  # not on every file system
+        with source.open("rb") as original, open_file(target) as copy:
+            shutil.copyfileobj(original, _Pieces(copy))
+            copy.flush()
+            os.fsync(copy.fileno())
+
+
+def sort_vertices(vertices: Any) -> Any:
+    """Return vertices in the order and with the columns of an index. Raises `ValueError`."""
     import pyarrow.compute as pc
 
     nodes = encode_columns(vertices)
     _require(nodes, "id", "label")
     nodes = nodes.take(pc.sort_indices(nodes["id"])).combine_chunks()
-    ids = nodes["id"].chunk(0) if len(nodes) else None
-    if ids is not None and pc.any(pc.equal(ids[1:], ids[:-1])).as_py():
+    ids = _column(nodes, "id")
+    if pc.any(pc.equal(ids[1:], ids[:-1])).as_py():
         raise ValueError("an id is there twice")
+    return nodes
+
+
+def sort_edges(edges: Any, vertices: Any) -> Any:
+    """Return edges in the order and with the columns of an index with these vertices, which are sorted.
+
+    Raises `ValueError`.
+    """
+    import pyarrow.compute as pc
+
     lines = encode_columns(edges)
     _require(lines, "label")
+    ids = _column(vertices, "id")
     for number, end in enumerate(_ENDS):
         lines = lines.append_column(f"_{number}", _positions(lines[end], ids))
     complete = pc.and_(pc.is_valid(lines["_0"]), pc.is_valid(lines["_1"]))
@@ -69,8 +98,14 @@ def sort_tables(vertices: Any, edges: Any) -> IndexTables:
         lines = lines.filter(complete).combine_chunks()
     order = pc.sort_indices(lines["_1"])
     names = [*(name for name in lines.column_names if name not in (*_ENDS, "_0", "_1")), "_0", "_1"]
-    lines = lines.select(names).rename_columns([*names[:-2], *_ENDS]).take(order)
-    return IndexTables(nodes, lines.combine_chunks())
+    return lines.select(names).rename_columns([*names[:-2], *_ENDS]).take(order).combine_chunks()
+
+
+def _column(table: Any, name: str) -> Any:
+    import pyarrow as pa
+
+    column = table[name]
+    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
 
 
 def _require(table: Any, *names: str) -> None:
@@ -111,8 +146,8 @@ def _positions(column: Any, ids: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if ids is None or not len(column):
-        return pa.nulls(len(column), pa.int32())
+    if not len(column):
+        return pa.nulls(0, pa.int32())
     texts = column.chunk(0)
     return pc.index_in(texts.dictionary, value_set=ids).take(texts.indices)
 
@@ -189,12 +224,13 @@ def _names(vertices: Any) -> Any:
     return pa.table({"text": encoded.take(by_text), "vertex": table["vertex"].chunk(0).take(by_text)})
 
 
-def _write(file: Path, table: Any, open_file: OpenFile) -> None:
+def _write(file: Path, table: Any, about: dict[str, str], open_file: OpenFile) -> None:
     import pyarrow as pa
 
+    described = table.replace_schema_metadata(about or None)
     with open_file(file) as opened:
-        with pa.ipc.new_file(_Pieces(opened), table.schema) as writer:
-            writer.write_table(table)
+        with pa.ipc.new_file(_Pieces(opened), described.schema) as writer:
+            writer.write_table(described)
         opened.flush()
         os.fsync(opened.fileno())
 

@@ -20,10 +20,11 @@ def remove(
 ) -> Removed:
     """Remove a pipeline; with `dry_run` only count. Raises EmbeddedError."""
     with nullcontext() if dry_run else folder.lock(on_progress):
-        draft = Draft(folder.read())
+        tables = folder.read()
+        draft = Draft(tables)
         removed = _remove_job(draft, pipeline) if pipeline.job else _remove_dag(draft, pipeline)
         if not dry_run and removed != Removed(0, 0, 0):
-            folder.write(draft.tables())
+            folder.write(draft.tables(), tables)
     return removed
 
 

@@ -63,7 +63,7 @@ def update(
             draft = Draft.with_new(tables, planned.new, now) if planned.new else Draft(tables)
             make_changes(plan, draft, dag_name, now)
             _record_run(draft, environment, dag_name, result, merge.report)
-            folder.write(draft.tables())
+            folder.write(draft.tables(), tables)
         return replace(result, seconds=time.monotonic() - started)
 
 
