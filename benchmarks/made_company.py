@@ -4,8 +4,11 @@
 """
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from lineage_merge.graph_format.arrow import arrow_schema, table_of_rows, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
@@ -19,6 +22,8 @@ PARENTS = 3
 # Tables that feed each other, in a chain.
 GROUP = 50
 TABLES_PER_JOB = 10
+# Tables that are made and written at a time.
+_AT_ONCE = 100 * GROUP
 SCOPE = DagScope("prod", "daily")
 NAMESPACE = "redshift://warehouse.eu-west-1:5439"
 Row = dict[str, Any]
@@ -37,12 +42,15 @@ def table(number: int) -> str:
 class Dag:
     """Node and edge rows by id, of which each day changes some."""
 
-    def __init__(self, tables: int, columns: int = COLUMNS, sources: int = 1) -> None:
-        """Make tables of so many columns, each computed from a column of so many tables."""
+    def __init__(self, tables: int, columns: int = COLUMNS, sources: int = 1, first: int = 0) -> None:
+        """Make tables of so many columns, each computed from a column of so many tables.
+
+        `first`: the number of the first one, that of a group.
+        """
         self.nodes: dict[str, Row] = {}
         self.edges: dict[str, Row] = {}
         self.tables, self._columns, self._sources = tables, columns, sources
-        for number in range(tables):
+        for number in range(first, tables):
             self._add(number)
 
     @classmethod
@@ -108,6 +116,27 @@ def company(tables: int) -> Dag:
     return Dag(tables, columns=12, sources=2)
 
 
+def write_large_folder(folder: Path, tables: int) -> int:
+    """Write a company as `write_folder` does, but some tables at a time; return the number of elements."""
+    from pyarrow import parquet
+
+    kinds = (("nodes", arrow_schema(node_ddl())), ("edges", arrow_schema(edge_ddl())))
+    elements = 0
+    with ExitStack() as stack:
+        writers = []
+        for kind, schema in kinds:
+            (folder / kind).mkdir(parents=True)
+            file = folder / kind / "part-00000.parquet"
+            writers.append(stack.enter_context(parquet.ParquetWriter(file, schema)))
+        for first in range(0, tables, _AT_ONCE):
+            dag = Dag(min(first + _AT_ONCE, tables), columns=12, sources=2, first=first)
+            for rows, writer in zip((dag.nodes, dag.edges), writers, strict=True):
+                writer.write_table(pa.Table.from_pylist([*rows.values()], writer.schema))
+                elements += len(rows)
+    _write_report(folder)
+    return elements
+
+
 def write_folder(folder: Path, dag: Dag, file_format: str = "parquet") -> None:
     """Write nodes, edges and the report of complete sources as a build does."""
     for kind, rows, ddl in (("nodes", dag.nodes, node_ddl()), ("edges", dag.edges, edge_ddl())):
@@ -121,5 +150,9 @@ def write_folder(folder: Path, dag: Dag, file_format: str = "parquet") -> None:
             table_of_rows(list(rows.values()), arrow_schema(ddl)),
             arrow_schema(ddl),
         )
+    _write_report(folder)
+
+
+def _write_report(folder: Path) -> None:
     coverage = SourceCompleteness(runs=True, projects={}).as_json()
     (folder / REPORT).write_text(json.dumps({**EMPTY.as_json(), "coverage": coverage}), encoding="utf-8")

@@ -11,8 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-
 from lineage_merge.infra.progress import ProgressCallback
 
 Clock = Callable[[], float]
@@ -33,6 +31,8 @@ def show_progress(*, quiet: bool = False, clock: Clock = time.monotonic) -> Iter
     if quiet:
         yield lambda _line: None
         return
+    from rich.console import Console  # not for questions, which are quiet
+
     console = Console(stderr=True, highlight=False)
     started = clock()
     if not console.is_terminal or console.is_dumb_terminal:

@@ -35,8 +35,8 @@ def write_walk_index(
     `vertices`, `edges`: the columns of node and edge files. `same_edges`: the folder of an index with the
     same edges, whose files are used if the ids of vertices are the same, too.
 
-    All is on the disk when this returns. Raises `ValueError` if the tables cannot have an index: an id or label is missing or an id is there twice,
-    or the texts of a column have more than 2 GB.
+    All is on the disk when this returns. Raises `ValueError` if the tables cannot have an index: an id or
+    label is missing or an id is there twice, or the texts of a column have more than 2 GB.
     """
     nodes = sort_vertices(vertices)
     if same_edges and _has_ids(same_edges, nodes):
