@@ -63,8 +63,6 @@ if TYPE_CHECKING:
     from lineage_merge.graph_format.stored_files import Format
     from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 
-# Maximum size of rows, as text, that are loaded into the embedded graph without Spark.
-_EMBEDDED_MB = 1024
 ALIAS_DDL = "source string, candidates array<string>"
 RUNS_DDL = "job_type string, job_name string, runs bigint"
 IDENTITY_DDL = "alias_id string, canonical_id string, known_by string"
@@ -294,7 +292,7 @@ def _is_small(config: Config, folder: str) -> bool:
     """Return whether this process loads the rows of a folder."""
     limit = config.spark.distribute_above_mb
     if limit and config.gremlin.endpoint == EMBEDDED:
-        limit = max(limit, _EMBEDDED_MB)  # this machine holds the graph anyway
+        return True  # this machine holds the graph anyway
     from lineage_merge.graph_format import files
 
     return files.estimate_unpacked_size(folder) <= limit << 20
