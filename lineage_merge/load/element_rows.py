@@ -61,7 +61,8 @@ def rename_edge(edge: Row, new_ids: Mapping[str, str], environment: str, dag_nam
 
 _VERTEX_NAMES = frozenset({"environment", *(item.name for item in NODE_PROPERTIES)} - {FIRST_SEEN})
 _EDGE_NAMES = frozenset(item.name for item in EDGE_PROPERTIES if item.name != FIRST_SEEN)
-_ALL = _VERTEX_NAMES | _EDGE_NAMES
+# All properties that are compared.
+PROPERTY_NAMES = _VERTEX_NAMES | _EDGE_NAMES
 
 
 def node_values(row: Mapping[str, Any]) -> Row:
@@ -115,7 +116,7 @@ def row_to_write(
 
     `created_at`: time of the load, if the element is new.
     """
-    selected = _ALL if names is None else frozenset(names)
+    selected = PROPERTY_NAMES if names is None else frozenset(names)
     to_write: Row = {} if created_at is None else {FIRST_SEEN: created_at}
     for name, value in row.items():
         if value is not None and (name in selected or name in keys):

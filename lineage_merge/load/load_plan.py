@@ -14,7 +14,7 @@ from lineage_merge.load.diff import UNWRITTEN, Change, ChangeKind
 from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex
 from lineage_merge.load.renames import Renames
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.shard_digests import Shard
+from lineage_merge.load.shard_digests import MergeDigests
 from lineage_merge.merge.alias_resolution import IdentityRow
 from lineage_merge.merge.report import Report
 from lineage_merge.merge.source_completeness import NOTHING, SourceCompleteness
@@ -117,7 +117,7 @@ class Comparison:
     `nodes`, `edges`: an incremental comparison in which nothing is unmatched has no unchanged elements but
     jobs and assertions; `counts` has all. `existing`: the elements that were read. `vertices`: the stored
     vertices on which deletions depend. `moves`: the canonical id of each duplicate vertex. `may_store_state`:
-    whether the next load may compare with this merge. `shards`: those of the merge; None after a full
+    whether the next load may compare with this merge. `digests`: those of the merge; None after a full
     comparison.
     """
 
@@ -129,7 +129,7 @@ class Comparison:
     moves: Mapping[str, str] = field(default_factory=dict)
     renames: Renames = field(default_factory=Renames)
     may_store_state: bool = True
-    shards: Rows[Shard] | None = None
+    digests: MergeDigests | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ A running load stores its token there (`load_token`). A later load of the same D
 earlier load then deletes nothing more: the later one has already compared with the graph and would not notice
 the deletions.
 
-The vertex also stores the state for the next incremental comparison (`state`, see `load.shard_digests`) and
+The vertex also stores the state for the next incremental comparison (`state`, see `load.shard_state`) and
 marks of loads that wrote to the DAG's elements (`touched`): loads of other DAGs that changed shared vertices,
 and other loads of the DAG. A load removes the marks that it found when it started, if it succeeds.
 """
@@ -26,7 +26,7 @@ from lineage_merge.load.gremlin.element_reads import read_aliases, read_graph_st
 from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.merge_run import LABEL, LastLoad, run_id, run_values
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.shard_digests import RunState
+from lineage_merge.load.shard_state import RunState
 from lineage_merge.merge.report import Report
 
 
