@@ -174,7 +174,7 @@ def count_differences(
         stored_edges.filter(attrgetter("interim")).map(lambda _: (_INTERIM, 1)),
     )
     if unchanged is not None:
-        keys = keys.union(unchanged.map_partitions(partial(_count, _keys_of_unchanged)))
+        keys = keys.union(unchanged.map_partitions(_count_unchanged))
     counts = keys.reduce_by_key(add).collect()
     by_kind: dict[str, Counter[str]] = defaultdict(Counter)
     for (kind, change, _), count in counts:
@@ -209,8 +209,13 @@ def _keys_of_edge(edge: Change) -> Iterator[_Key]:
         yield _CLEARED
 
 
-def _keys_of_unchanged(row: Row) -> tuple[_Key]:
-    return (_key_of_edge("unchanged", row) if "from" in row else _key_of_node("unchanged", row),)
+def _count_unchanged(rows: Iterable[Row]) -> Iterator[tuple[_Key, int]]:
+    """Count rows as `_count` does unchanged elements, in less time: they are nearly all."""
+    counted = [
+        None if "from" not in row else _column_job_type(row) for row in rows
+    ]
+    for job_type, number in Counter(counted).items():
+        yield ("node", "unchanged", "") if job_type is None else ("edge", "unchanged", job_type), number
 
 
 def _key_of_node(change: ChangeKind, row: Row) -> _Key:
@@ -218,7 +223,11 @@ def _key_of_node(change: ChangeKind, row: Row) -> _Key:
 
 
 def _key_of_edge(change: ChangeKind, row: Row) -> _Key:
-    return "edge", change, row.get("job_type", "") if row.get("label") in COLUMN_EDGE_LABELS else ""
+    return "edge", change, _column_job_type(row)
+
+
+def _column_job_type(edge: Row) -> str:
+    return edge.get("job_type", "") if edge.get("label") in COLUMN_EDGE_LABELS else ""
 
 
 def _sum_writes(counts: dict[str, int]) -> int:

@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
-from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -34,8 +33,9 @@ DIGEST_BYTES = 8
 Kind = Literal["v", "e"]
 
 _CODED = (frozenset({*NODE_KEYS, *EDGE_KEYS}) | PROPERTY_NAMES) - {FIRST_SEEN, "sequence"}
-# A row with only these values is encoded as it is, which takes half of the time.
-_PLAIN = _CODED - SETS
+# A row of a merge has one DAG; a row without sets is encoded as it is, which takes half of the time.
+_SETS = SETS - {*NODE_KEYS, *EDGE_KEYS}
+_PLAIN = _CODED - _SETS
 _NULL = b":null"
 _to_json = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode
 
@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """The elements of a merge in one shard."""
+    """The elements of a merge in one shard, by id."""
 
     number: int
     digest: bytes
@@ -56,7 +56,7 @@ class Shard(NamedTuple):
 
 
 class ShardEntries(NamedTuple):
-    """The elements of a shard: their keys in order, and in the same order the digest of each.
+    """The elements of a shard: the key and the digest of each, in the same order.
 
     `has_new_keys`: the stored shard has other keys.
     """
@@ -107,33 +107,35 @@ def _shard_number(number: int, row: Row) -> int:
 
 
 def _shard(number: int, rows: list[Row]) -> Iterator[Shard]:
-    yield Shard(number, digest_of(b"\n".join(sorted(map(encode_row, rows)))), tuple(rows))
+    rows.sort(key=_id)
+    yield Shard(number, digest_of(_encode(rows)), tuple(rows))
 
 
-def encode_row(row: Row) -> bytes:
-    """Encode the values of a row that are compared, whatever their order; the result has no line break."""
-    if row.keys() <= _PLAIN:
-        encoded = _encode(row)
-        if _NULL not in encoded:
-            return encoded
-    return _encode(dict(_compared_values(row)))
+def _id(row: Row) -> str:
+    identifier: str = row.get("id") or ""
+    return identifier
 
 
-def _compared_values(row: Row) -> Iterator[tuple[str, Any]]:
+def _encode(rows: Iterable[Row]) -> bytes:
+    """Encode the values of rows that are compared, whatever their order."""
+    values = [row if row.keys() <= _PLAIN else _compared_values(row) for row in rows]
+    try:
+        encoded = _to_json(values)
+        return encoded if _NULL not in encoded else _to_json([*map(_compared_values, values)])
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can only escape
+        return json.dumps([*map(_compared_values, values)], sort_keys=True, default=str).encode()
+
+
+def _compared_values(row: Row) -> Row:
+    values: Row = {}
     for name, value in row.items():
         if value is None or name not in _CODED:
             continue
-        if name not in SETS:
-            yield name, value
+        if name not in _SETS:
+            values[name] = value
         elif value:
-            yield name, sorted(value)
-
-
-def _encode(values: Mapping[str, Any]) -> bytes:
-    try:
-        return _to_json(values)
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can only escape
-        return json.dumps(values, sort_keys=True, default=str).encode()
+            values[name] = sorted(value)
+    return values
 
 
 def digest_of(encoded: bytes) -> bytes:
@@ -151,7 +153,7 @@ def digest_of_keys(keys: Iterable[str]) -> bytes:
     return digest_of("\n".join(keys).encode(errors="surrogatepass"))
 
 
-EMPTY_SHARD = digest_of(b"")
+EMPTY_SHARD = digest_of(_encode(()))
 
 
 def digests_of(shards_of_merge: Rows[Shard], number: int) -> tuple[bytes, ...]:
@@ -162,22 +164,19 @@ def digests_of(shards_of_merge: Rows[Shard], number: int) -> tuple[bytes, ...]:
     return tuple(digests)
 
 
-def entries_of(shard: Shard) -> tuple[ShardEntries, list[Row]]:
-    """Return the entries of a shard, and its rows in the same order."""
+def entries_of(shard: Shard) -> ShardEntries:
+    """Return the entries of a shard, in the order of its rows."""
     built = {row.get("to") for row in shard.rows if row.get("label") == "writes"}
-    ordered = sorted(((_key(row), row) for row in shard.rows), key=itemgetter(0))
-    rows = [row for _, row in ordered]
-    digests = b"".join([_digest_of_row(row, built) for row in rows])
-    return ShardEntries(shard.number, shard.digest, tuple([key for key, _ in ordered]), digests), rows
+    digests = b"".join([_digest_of_row(row, built) for row in shard.rows])
+    return ShardEntries(shard.number, shard.digest, tuple(map(_key, shard.rows)), digests)
 
 
 def _key(row: Row) -> str:
-    identifier = row.get("id") or ""
-    return f"e{identifier}" if "from" in row else f"v{identifier}"
+    return f"e{_id(row)}" if "from" in row else f"v{_id(row)}"
 
 
 def _digest_of_row(row: Row, built: set[Any]) -> bytes:
-    encoded = encode_row(row)
+    encoded = _encode((row,))
     is_built = "from" not in row and dataset_of_node(row) in built
     return digest_of(encoded + b"+" if is_built else encoded)
 
@@ -193,7 +192,7 @@ def key_of(entry: Entry) -> str:
 
 
 def difference(entries: ShardEntries, rows: Iterable[Row], stored: Mapping[str, int]) -> Differing:
-    """Compare the entries of a shard, whose rows have their order, with the stored digests by key."""
+    """Compare the entries of a shard, of rows in the same order, with the stored digests by key."""
     before = dict(stored)
     is_new = object()
     has_new_keys = False

@@ -131,7 +131,7 @@ def _compare_differing(
         if before is None or before.shard != known[shard.number]:
             yield Differing(is_damaged=True)
             return
-        compared.append((before, *entries_of(shard)))
+        compared.append((before, entries_of(shard), shard.rows))
     others = [before.number for before, entries, _ in compared if before.keys != digest_of_keys(entries.keys)]
     keys_of = dict(_decoded(decode_keys, _texts(execute, target, keys_id, others)))
     for before, entries, rows in compared:

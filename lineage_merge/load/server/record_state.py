@@ -152,7 +152,7 @@ def _digests_of_all(merge: MergeOutput, plan: LoadPlan, earlier: int) -> MergeDi
     elements = sum(counts.nodes.values()) + sum(counts.edges.values()) - counts.total("unmatched")
     number = shard_count(elements, earlier)
     shards = shard_digests.shards(merge.nodes, merge.edges, number).cache()
-    return MergeDigests(digests_of(shards, number), shards.map(lambda shard: entries_of(shard)[0]))
+    return MergeDigests(digests_of(shards, number), shards.map(entries_of))
 
 
 def _entry_of(element: Change) -> Entry:
