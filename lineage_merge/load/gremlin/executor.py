@@ -8,10 +8,10 @@ conditions.
 """
 
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack, closing, contextmanager, suppress
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain
@@ -217,27 +217,32 @@ class _IdleClients:
     """Clients between two executors, with the time since when."""
 
     def __init__(self) -> None:
-        self._clients: list[tuple[float, ReconnectingClient]] = []
+        self._clients: defaultdict[tuple[Endpoint, int], list[tuple[float, ReconnectingClient]]]
+        self._clients = defaultdict(list)
 
-    def take(self, endpoint: Endpoint) -> ReconnectingClient:
+    def take(self, endpoint: Endpoint, connections: int) -> ReconnectingClient:
         """Return an idle client, or a new one."""
+        of_this_kind = self._clients[endpoint, connections]
         while True:
             try:
-                since, client = self._clients.pop()
+                since, client = of_this_kind.pop()
             except IndexError:
-                return ReconnectingClient(endpoint)
-            if client.endpoint == endpoint and time.monotonic() - since < _IDLE_SECONDS:
+                return ReconnectingClient(endpoint, connections)
+            if time.monotonic() - since < _IDLE_SECONDS:
                 return client
             client.close()
 
     def keep(self, client: ReconnectingClient) -> None:
         """Add a client whose requests have been answered."""
-        self._clients.append((time.monotonic(), client))
+        self._clients[client.endpoint, client.connections].append((time.monotonic(), client))
 
     def close(self) -> None:
-        """Close all clients."""
-        while self._clients:
-            self._clients.pop()[1].close()
+        """Close all clients, at once: each waits for the server."""
+        clients = [client for of_one_kind in self._clients.values() for _, client in of_one_kind]
+        self._clients.clear()
+        if clients:
+            with ThreadPoolExecutor(len(clients)) as pool:
+                list(pool.map(ReconnectingClient.close, clients))
 
 
 _idle: ContextVar[_IdleClients | None] = ContextVar("_idle", default=None)
@@ -259,13 +264,12 @@ def reuse_connections() -> Iterator[None]:
 
 
 @contextmanager
-def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
-    """Provide an executor; its connections are opened by the first traversals."""
+def _client(endpoint: Endpoint, connections: int) -> Iterator[ReconnectingClient]:
+    """Provide a client; its connections are opened by the first requests."""
     idle = _idle.get()
-    client = idle.take(endpoint) if idle else ReconnectingClient(endpoint)
+    client = idle.take(endpoint, connections) if idle else ReconnectingClient(endpoint, connections)
     try:
-        with closing(ReconnectingClient(endpoint, READS_IN_FLIGHT)) as concurrent:
-            yield GremlinExecutor(client, concurrent)
+        yield client
     except BaseException:
         client.close()
         raise
@@ -273,6 +277,13 @@ def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
         idle.keep(client)
     else:
         client.close()
+
+
+@contextmanager
+def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
+    """Provide an executor; its connections are opened by the first traversals."""
+    with _client(endpoint, 1) as client, _client(endpoint, READS_IN_FLIGHT) as concurrent:
+        yield GremlinExecutor(client, concurrent)
 
 
 def split_by_request(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -291,7 +302,7 @@ def send(
     first = next(batches, None)
     if first is None:
         return sent  # no rows, no connection
-    with closing(ReconnectingClient(endpoint, in_flight_limit)) as client:
+    with _client(endpoint, in_flight_limit) as client:
         in_flight: deque[tuple[list[Upsert], PendingRequest]] = deque()
         for batch in chain([first], batches):
             # An element too large for one request continues in the next: concurrent writes to it would

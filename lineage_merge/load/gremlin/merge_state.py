@@ -45,7 +45,7 @@ _UNMATCHED_PER_SHARD = 2_000
 # A frame of a response must stay below 10 MiB.
 _TEXTS_PER_FRAME = 16
 # No two of these requests write to the same vertex.
-_WRITES_IN_FLIGHT = 8
+_WRITES_IN_FLIGHT = 4
 
 Decoded = TypeVar("Decoded")
 

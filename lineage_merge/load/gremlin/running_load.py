@@ -66,7 +66,14 @@ class LoadTarget(NamedTuple):
 
     def read_state(self, ids: Rows[str]) -> GraphState:
         """Read the vertices of `ids` and of the DAG, and the DAG's edges."""
+        if self._is_graph_empty():
+            return GraphState(ids.engine.empty(), ids.engine.empty())
         return read_graph_state(ids, self.endpoint, self.environment, self.dag_name)
+
+    def _is_graph_empty(self) -> bool:
+        """Return whether the graph has no vertex but that of the run: then no id of a first load is read."""
+        with open_executor(self.endpoint) as execute:
+            return not set(execute(lambda g: g.V().limit(2).id_())) - {self.run_id}
 
     def read_aliases(self, engine: Engine) -> Rows[AliasOf]:
         """Read all aliases of the environment's vertices."""
