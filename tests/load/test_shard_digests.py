@@ -51,7 +51,9 @@ def entries(merge: Made) -> ShardEntries:
 def difference_between(before: Made, after: Made) -> Differing:
     stored = entries(before)
     (shard,) = shards_of(after)
-    return difference(entries_of(shard), shard.rows, dict(zip(stored.keys, numbers_of(stored.digests), strict=True)))
+    return difference(
+        entries_of(shard), shard.rows, dict(zip(stored.keys, numbers_of(stored.digests), strict=True))
+    )
 
 
 def test_the_order_of_elements_and_values_is_irrelevant() -> None:
