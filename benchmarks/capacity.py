@@ -4,8 +4,9 @@
 
 Nothing is sent: the sample, a company of `made_company`, goes through the functions that make requests of
 rows (upserts, batches, serializer), CSV files of rows (bulk loader) and texts of digests. What each element
-costs is then multiplied. Of digests, the size of shards follows from `shard_digests.shard_count`, and of
-changes, that each falls into any shard with equal probability, as if no two had to do with each other.
+costs is then multiplied. Only bytes of digests count as read: the size of shards follows from
+`shard_digests.shard_count`, and each change falls into any of them with equal probability, as if no two had
+to do with each other.
 
 The time is a model: requests, times the milliseconds that the server takes for one of them, divided by how
 many it executes at a time. `--write-ms` is that of the Gremlin Server of the tests (`rerun`); for Neptune it

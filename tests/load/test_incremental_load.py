@@ -14,8 +14,10 @@ from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.gremlin import merge_state
 from lineage_merge.load.gremlin.connection import Endpoint, connect
+from lineage_merge.load.gremlin.executor import REQUESTS_IN_FLIGHT, reuse_connections
 from lineage_merge.load.gremlin.remove_dag import remove
 from lineage_merge.load.gremlin.running_load import LoadTarget
+from lineage_merge.load.gremlin.writer import write
 from lineage_merge.load.result import LoadResult, Pipeline
 from lineage_merge.load.server.update import update
 from lineage_merge.load.shard_digests import ShardEntries
@@ -367,6 +369,14 @@ def test_the_stages_of_an_unchanged_load_share_a_connection(
             before = proxy.handshakes
             update(made.merge(LocalEngine()), Endpoint(proxy.url), "dev", made.dag)
     assert proxy.handshakes - before == 2  # and one of the check
+
+
+def test_stages_that_write_share_connections(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
+    rows = LocalEngine().rows(pipeline().nodes.values())
+    with neptune_proxy(gremlin_url) as proxy, reuse_connections():
+        for _ in range(2 * REQUESTS_IN_FLIGHT):
+            write("nodes", rows, Endpoint(proxy.url))
+    assert proxy.handshakes == REQUESTS_IN_FLIGHT
 
 
 def _load_concurrently(url: str, merges: list[Made]) -> None:
