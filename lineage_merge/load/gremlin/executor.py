@@ -7,14 +7,16 @@ Repeating a request whose response was lost is safe: writes are upserts by id, a
 conditions.
 """
 
+import sys
 import time
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain
+from threading import Lock
 from typing import Any, TypeVar
 
 from gremlin_python.driver.client import Client
@@ -217,28 +219,37 @@ class _IdleClients:
     """Clients between two executors, with the time since when."""
 
     def __init__(self) -> None:
-        self._clients: defaultdict[tuple[Endpoint, int], list[tuple[float, ReconnectingClient]]]
-        self._clients = defaultdict(list)
+        self._clients: list[tuple[float, ReconnectingClient]] = []
+        self._lock = Lock()
 
     def take(self, endpoint: Endpoint, connections: int) -> ReconnectingClient:
-        """Return an idle client, or a new one."""
-        of_this_kind = self._clients[endpoint, connections]
+        """Return an idle client, or a new one; for several connections also one that has more of them.
+
+        One request after another would open all connections of a client, each by a round trip.
+        """
+        most = 1 if connections == 1 else sys.maxsize
         while True:
-            try:
-                since, client = of_this_kind.pop()
-            except IndexError:
-                return ReconnectingClient(endpoint, connections)
+            with self._lock:
+                suitable = [
+                    (client.connections, since, index)
+                    for index, (since, client) in enumerate(self._clients)
+                    if client.endpoint == endpoint and connections <= client.connections <= most
+                ]
+                if not suitable:
+                    return ReconnectingClient(endpoint, connections)
+                since, client = self._clients.pop(min(suitable)[-1])
             if time.monotonic() - since < _IDLE_SECONDS:
                 return client
             client.close()
 
     def keep(self, client: ReconnectingClient) -> None:
         """Add a client whose requests have been answered."""
-        self._clients[client.endpoint, client.connections].append((time.monotonic(), client))
+        with self._lock:
+            self._clients.append((time.monotonic(), client))
 
     def close(self) -> None:
         """Close all clients, at once: each waits for the server."""
-        clients = [client for of_one_kind in self._clients.values() for _, client in of_one_kind]
+        clients = [client for _, client in self._clients]
         self._clients.clear()
         if clients:
             with ThreadPoolExecutor(len(clients)) as pool:

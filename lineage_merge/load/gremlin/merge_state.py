@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from operator import attrgetter
@@ -15,7 +16,7 @@ from lineage_merge.infra.engine.rows import Engine, Rows, Shared
 from lineage_merge.load.graph_state import LOADER_LABELS
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.element_reads import vertex_counts
-from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor, send
+from lineage_merge.load.gremlin.executor import READS_IN_FLIGHT, GremlinExecutor, open_executor, send
 from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.gremlin.upserts import VertexUpsert, batches
 from lineage_merge.load.shard_digests import (
@@ -44,8 +45,6 @@ LABEL = "merge_state"
 _UNMATCHED_PER_SHARD = 2_000
 # A frame of a response must stay below 10 MiB.
 _TEXTS_PER_FRAME = 16
-# No two of these requests write to the same vertex.
-_WRITES_IN_FLIGHT = 4
 
 Decoded = TypeVar("Decoded")
 
@@ -198,9 +197,12 @@ def write_unmatched(engine: Engine, entries: Iterable[Entry], target: LoadTarget
 
 def _upserts_of(environment: str, dag_name: str, entries: ShardEntries) -> Iterator[VertexUpsert]:
     identifier = digests_id(environment, dag_name, entries.number)
-    yield _upsert(identifier, environment, dag_name, encode_digests(entries))
+    upsert = _upsert(identifier, environment, dag_name, encode_digests(entries))
     if entries.has_new_keys:
+        yield upsert
         yield _upsert_of_keys(environment, dag_name, entries.number, entries.keys)
+    else:
+        yield replace(upsert, created=())  # it exists: more of them in a request
 
 
 def _upsert_of_keys(environment: str, dag_name: str, number: int, keys: Iterable[str]) -> VertexUpsert:
@@ -229,7 +231,8 @@ def _write_partition(endpoint: Endpoint, shards: Iterable[VertexUpsert]) -> Iter
             else:
                 are_all_short = False
 
-    send(endpoint, batches(short_ones()), _WRITES_IN_FLIGHT)
+    # As many as of reads, because no two of these requests write to the same vertex.
+    send(endpoint, batches(short_ones()), READS_IN_FLIGHT)
     yield are_all_short
 
 
