@@ -39,8 +39,9 @@ from lineage_merge.load.shard_state import RunState, encode_digests, encode_keys
 CREATED_AT = 1_750_000_000_000
 # Requests of a load that changes nothing (`rerun`).
 FIXED_REQUESTS = 10
-# Digests and keys of shards per request, by its number of records.
-SHARDS_PER_REQUEST = 50
+# Texts of new shards per request, and of shards with new digests only, by its number of records.
+NEW_PER_REQUEST = 50
+CHANGED_PER_REQUEST = 100
 _MIB = 2**20
 
 
@@ -145,10 +146,10 @@ def loads(elements: int, changed_share: float, sample: Sample) -> list[Load]:
     state = len(RunState(shards=(bytes(DIGEST_BYTES),) * number).text())
     fixed = Cost(FIXED_REQUESTS, state)
     digests = elements * sample.digest_bytes
-    all_digests = Cost(2 * number / SHARDS_PER_REQUEST, digests + elements * sample.keys_bytes)
+    all_digests = Cost(2 * number / NEW_PER_REQUEST, digests + elements * sample.keys_bytes)
     share = touched / number
     of_changes = Cost(changed / IDS_PER_REQUEST, 0).plus(sample.change.times(changed))
-    of_digests = Cost(touched / IDS_PER_REQUEST + touched / SHARDS_PER_REQUEST, digests * share)
+    of_digests = Cost(touched / IDS_PER_REQUEST + touched / CHANGED_PER_REQUEST, digests * share)
     return [
         Load(elements, "first load", sample.write.times(elements).plus(all_digests).plus(fixed)),
         Load(elements, "first load, bulk loader", Cost(all_digests.requests, elements * sample.csv_bytes)),
@@ -192,8 +193,8 @@ def main() -> None:
             minutes = each.cost.requests * arguments.write_ms / arguments.at_a_time / 60_000
             shown = "" if "bulk" in each.name else f"{minutes:8.1f}"
             print(
-                f"{elements:>12,} {each.name:24} {each.cost.requests:>10,.0f} {each.cost.sent / _MIB:>10,.1f}"
-                f" {each.read / _MIB:>10,.1f} {shown:>8}"
+                f"{elements:>12,} {each.name:24} {each.cost.requests:>10,.0f} {each.cost.sent / _MIB:>10,.2f}"
+                f" {each.read / _MIB:>10,.2f} {shown:>8}"
             )
             case = f"{elements:,} elements"
             figures.append(Figure(case, f"{each.name}, requests", round(each.cost.requests), "requests"))
