@@ -11,8 +11,14 @@ from lineage_merge.model import elements
 from lineage_merge.model.elements import JobKey, edge_id, is_column_id
 from lineage_merge.model.errors import IntermediateError
 
-# Edges that end at a dataset or at a column.
-_TO_EITHER = frozenset({"checks", "references"})
+# Ends of edges at columns; None: at a dataset or at a column, which its id shows.
+_AT_COLUMNS = {
+    ("feeds_column", "from"): True,
+    ("feeds_column", "to"): True,
+    ("influences", "from"): True,
+    **{("has_column", end): None for end in ("from", "to")},
+    **{(label, "to"): None for label in ("checks", "references")},
+}
 
 
 def dataset_of(identifier: str, is_column: bool) -> str:
@@ -27,16 +33,11 @@ def dataset_of_node(node: Row) -> str:
 
 def dataset_of_end(edge: Row, end: str) -> str:
     """Return the dataset at an end (``from``, ``to``) of an edge, or the dataset of the column there."""
-    identifier = edge.get(end) or ""
-    return dataset_of(identifier, _end_is_column(edge.get("label") or "", end, identifier))
-
-
-def _end_is_column(label: str, end: str, identifier: str) -> bool:
-    if label in _TO_EITHER and end == "from":
-        return False
-    if label in _TO_EITHER or label == "has_column":
-        return is_column_id(identifier)
-    return label == "feeds_column" or (label == "influences" and end == "from")
+    identifier: str = edge.get(end) or ""
+    is_column = _AT_COLUMNS.get((edge.get("label") or "", end), False)
+    if is_column is None:
+        is_column = is_column_id(identifier)
+    return elements.dataset_of(identifier) if is_column else identifier
 
 
 def job_of(edge: Mapping[str, Any]) -> JobKey | None:
@@ -59,10 +60,10 @@ def rename_edge(edge: Row, new_ids: Mapping[str, str], environment: str, dag_nam
     return {**edge, **ends, "id": edge_id(environment, dag_name, job_of(edge), start, edge["label"], end)}
 
 
-# The properties that are compared.
 VERTEX_NAMES = frozenset({"environment", *(item.name for item in NODE_PROPERTIES)} - {FIRST_SEEN})
 EDGE_NAMES = frozenset(item.name for item in EDGE_PROPERTIES if item.name != FIRST_SEEN)
-_ALL = VERTEX_NAMES | EDGE_NAMES
+# All properties that are compared.
+PROPERTY_NAMES = VERTEX_NAMES | EDGE_NAMES
 
 
 def node_values(row: Mapping[str, Any]) -> Row:
@@ -116,7 +117,7 @@ def row_to_write(
 
     `created_at`: time of the load, if the element is new.
     """
-    selected = _ALL if names is None else frozenset(names)
+    selected = PROPERTY_NAMES if names is None else frozenset(names)
     to_write: Row = {} if created_at is None else {FIRST_SEEN: created_at}
     for name, value in row.items():
         if value is not None and (name in selected or name in keys):

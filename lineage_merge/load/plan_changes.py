@@ -65,7 +65,7 @@ def plan(merge: MergeOutput, graph: DagReader, comparison: Comparison, digest: s
         relabelled=counts.nodes.get("label", 0),
         moved=len(comparison.moves),
         retirements=deletions.examples,
-        compared="full" if comparison.shards is None else "changes",
+        compared="full" if comparison.digests is None else "changes",
         added=counts.total("new"),
         effect=_effect(comparison, deletions),
         moves=tuple(sorted(comparison.moves.items())),

@@ -22,7 +22,7 @@ from lineage_merge.load.gremlin.element_reads import VertexSnapshot, edges_at
 from lineage_merge.load.gremlin.upserts import EdgeUpsert
 from lineage_merge.load.neptune_bulk import bulk_load
 from lineage_merge.load.server import write_changes
-from lineage_merge.load.shard_digests import RunState
+from lineage_merge.load.shard_state import RunState
 from tests.gremlin_text import passes_the_grammar
 
 pytestmark = pytest.mark.jvm
@@ -67,7 +67,6 @@ EDGE = {"id": "e1", "label": "feeds", "from": IDS[0], "to": IDS[1], "environment
         lambda g: merge_state.edge_counts(g, "dev", "d"),
         lambda g: merge_state.select_stored_ids(g, IDS),
         lambda g: merge_state.state_texts(g, IDS),
-        lambda g: merge_state.upsert_shards(g, "dev", "d", dict.fromkeys(IDS, "text")),
         lambda g: merge_state.drop_shards(g, IDS),
         lambda g: merge_state.other_dag_tags(g, IDS, "d"),
         lambda g: running_load.set_state(g, "run", "token", "{}"),

@@ -1,5 +1,6 @@
 """Incremental loads end in the graph of a full comparison."""
 
+import json
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -7,14 +8,19 @@ from typing import Any
 
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
-from gremlin_python.process.traversal import Cardinality
+from gremlin_python.process.traversal import Cardinality, T
 
 from lineage_merge.infra.engine.local import LocalEngine
-from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.infra.engine.rows import Engine, Rows
+from lineage_merge.load.gremlin import merge_state
 from lineage_merge.load.gremlin.connection import Endpoint, connect
+from lineage_merge.load.gremlin.executor import REQUESTS_IN_FLIGHT, reuse_connections
 from lineage_merge.load.gremlin.remove_dag import remove
+from lineage_merge.load.gremlin.running_load import LoadTarget
+from lineage_merge.load.gremlin.writer import write
 from lineage_merge.load.result import LoadResult, Pipeline
 from lineage_merge.load.server.update import update
+from lineage_merge.load.shard_digests import ShardEntries
 from tests import drawing
 from tests.graph_reading import whole
 from tests.load.engines import on_both_engines
@@ -130,23 +136,117 @@ def test_a_dataset_keeps_the_label_of_its_builder(load: Load, gremlin: GraphTrav
     assert whole(gremlin) == before
 
 
-@pytest.mark.parametrize("damage", ["no shard", "no text", "another text"])
+@pytest.mark.parametrize("damage", ["no vertex", "no text", "another text", "that of another load"])
+@pytest.mark.parametrize("kind", ["digests", "keys"])
 def test_a_damaged_state_leads_to_a_full_comparison(
-    load: Load, gremlin: GraphTraversalSource, damage: str
+    load: Load, gremlin: GraphTraversalSource, damage: str, kind: str
 ) -> None:
+    load(pipeline(models=2))
+    state = gremlin.V().has_label("merge_state")
+    vertices = {"keys" if id_.endswith("|keys") else "digests": id_ for id_ in state.id_().to_list()}
+    earlier = gremlin.V(vertices[kind]).values("state").next()
     load(pipeline())
-    shard = gremlin.V().has_label("merge_state")
     match damage:
-        case "no shard":
-            shard.drop().to_list()
+        case "no vertex":
+            gremlin.V(vertices[kind]).drop().to_list()
         case "no text":
-            shard.properties("state").drop().to_list()
+            gremlin.V(vertices[kind]).properties("state").drop().to_list()
         case _:
-            shard.property(Cardinality.single, "state", "eJyLjgUAARUAuQ==").to_list()
-    changed = pipeline(description="new")
+            text = earlier if damage == "that of another load" else "eJyLjgUAARUAuQ=="
+            gremlin.V(vertices[kind]).property(Cardinality.single, "state", text).to_list()
+    changed = pipeline(description="new", models=4)
     assert load(changed).compared == FULL
     assert set(whole(gremlin)[1]) == set(changed.edges)
     assert load(changed).compared == CHANGES
+
+
+def test_a_load_killed_before_it_ends_leaves_no_valid_state(
+    load: Load, gremlin: GraphTraversalSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All is written, and the digests of shards, when the load is killed."""
+    load(pipeline())
+    with monkeypatch.context() as patch:
+        patch.setattr("lineage_merge.load.gremlin.running_load.end", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            load(pipeline(description="new"))
+    changed = pipeline(description="newer")
+    assert [load(changed).compared for _ in range(3)] == [FULL, FULL, CHANGES]
+    assert whole(gremlin)[0][dataset("sales")][1]["description"] == ["newer"]
+
+
+@pytest.mark.parametrize("written", [0, 1])
+def test_a_load_killed_while_it_writes_digests_leaves_no_valid_state(
+    load: Load, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    load(pipeline(models=60))
+    before = merge_state.write_shards
+
+    def killed_after_some(entries: Rows[ShardEntries], target: LoadTarget) -> bool:
+        before(entries.engine.rows(entries.collect()[:written]), target)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(merge_state, "write_shards", killed_after_some)
+        with pytest.raises(KeyboardInterrupt):
+            load(pipeline(models=60, at=2))
+    assert [load(pipeline(models=60, at=2)).compared for _ in range(3)] == [FULL, FULL, CHANGES]
+
+
+def _killed(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_state_of_the_first_format_leads_to_a_full_comparison_and_is_replaced(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    load(pipeline())
+    state = {"full": 0, "load": "", "shards": ["0123456789abcdef"] * 3, "left": 1, "names": ""}
+    counts = {"vertices": {"table": 4}, "edges": {"feeds": 3}}
+    text = json.dumps(state | counts | {"version": 1})
+    gremlin.V(RUN).property(Cardinality.single, "state", text).to_list()
+    for number in range(4):
+        identifier = f"dev|daily|merge_state|{number}"
+        gremlin.merge_v({T.id: identifier, T.label: "merge_state"}).property("state", "e").to_list()
+    assert [load(pipeline()).compared for _ in range(2)] == [FULL, CHANGES]
+    assert set(gremlin.V().has_label("merge_state").id_().to_list()) == {
+        "dev|daily|merge_state|0",
+        "dev|daily|merge_state|0|keys",
+    }
+
+
+def test_a_change_reads_and_writes_the_digests_of_its_shard_only(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    def texts() -> dict[str, str]:
+        found = gremlin.V().has_label("merge_state").project("id", "text").by(T.id).by("state").to_list()
+        return {each["id"]: each["text"] for each in found}
+
+    load(pipeline(models=600))
+    before = texts()
+    values = pipeline(models=600).node("m7", description="new")
+    assert load(values).elements_read < len(before)
+    digests = {identifier for identifier, text in texts().items() if before[identifier] != text}
+    assert len(digests) == 1
+    before = texts()
+    load(values.node("m7").feeds_column(("dbt", "model.p.m7"), ("sales", "price"), ("m7", "tax")))
+    changed = {identifier for identifier, text in texts().items() if before[identifier] != text}
+    assert changed == digests | {f"{identifier}|keys" for identifier in digests}
+
+
+def test_an_element_that_is_removed_while_a_load_ends_is_written_by_the_next(
+    load: Load, gremlin: GraphTraversalSource
+) -> None:
+    """What a load wrote is not counted at its end, but before the next one trusts it."""
+    load(pipeline())
+
+    def remove_one(kind: str, done: int, total: int) -> None:
+        if kind == "nodes" and done == total:
+            gremlin.V(dataset("m1")).drop().to_list()
+
+    changed = pipeline(description="new")
+    assert load(changed, on_written=remove_one).compared == CHANGES
+    assert load(changed).compared == FULL
+    assert set(whole(gremlin)[0]) == set(changed.nodes)
 
 
 def test_two_full_comparisons_follow_a_killed_load(load: Load, gremlin: GraphTraversalSource) -> None:
@@ -269,6 +369,14 @@ def test_the_stages_of_an_unchanged_load_share_a_connection(
             before = proxy.handshakes
             update(made.merge(LocalEngine()), Endpoint(proxy.url), "dev", made.dag)
     assert proxy.handshakes - before == 2  # and one of the check
+
+
+def test_stages_that_write_share_connections(gremlin: GraphTraversalSource, gremlin_url: str) -> None:
+    rows = LocalEngine().rows(pipeline().nodes.values())
+    with neptune_proxy(gremlin_url) as proxy, reuse_connections():
+        for _ in range(2 * REQUESTS_IN_FLIGHT):
+            write("nodes", rows, Endpoint(proxy.url))
+    assert proxy.handshakes == REQUESTS_IN_FLIGHT
 
 
 def _load_concurrently(url: str, merges: list[Made]) -> None:

@@ -7,14 +7,16 @@ Repeating a request whose response was lost is safe: writes are upserts by id, a
 conditions.
 """
 
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack, closing, contextmanager, suppress
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import chain
+from threading import Lock
 from typing import Any, TypeVar
 
 from gremlin_python.driver.client import Client
@@ -218,26 +220,40 @@ class _IdleClients:
 
     def __init__(self) -> None:
         self._clients: list[tuple[float, ReconnectingClient]] = []
+        self._lock = Lock()
 
-    def take(self, endpoint: Endpoint) -> ReconnectingClient:
-        """Return an idle client, or a new one."""
+    def take(self, endpoint: Endpoint, connections: int) -> ReconnectingClient:
+        """Return an idle client, or a new one; for several connections also one that has more of them.
+
+        One request after another would open all connections of a client, each by a round trip.
+        """
+        most = 1 if connections == 1 else sys.maxsize
         while True:
-            try:
-                since, client = self._clients.pop()
-            except IndexError:
-                return ReconnectingClient(endpoint)
-            if client.endpoint == endpoint and time.monotonic() - since < _IDLE_SECONDS:
+            with self._lock:
+                suitable = [
+                    (client.connections, since, index)
+                    for index, (since, client) in enumerate(self._clients)
+                    if client.endpoint == endpoint and connections <= client.connections <= most
+                ]
+                if not suitable:
+                    return ReconnectingClient(endpoint, connections)
+                since, client = self._clients.pop(min(suitable)[-1])
+            if time.monotonic() - since < _IDLE_SECONDS:
                 return client
             client.close()
 
     def keep(self, client: ReconnectingClient) -> None:
         """Add a client whose requests have been answered."""
-        self._clients.append((time.monotonic(), client))
+        with self._lock:
+            self._clients.append((time.monotonic(), client))
 
     def close(self) -> None:
-        """Close all clients."""
-        while self._clients:
-            self._clients.pop()[1].close()
+        """Close all clients, at once: each waits for the server."""
+        clients = [client for _, client in self._clients]
+        self._clients.clear()
+        if clients:
+            with ThreadPoolExecutor(len(clients)) as pool:
+                list(pool.map(ReconnectingClient.close, clients))
 
 
 _idle: ContextVar[_IdleClients | None] = ContextVar("_idle", default=None)
@@ -259,13 +275,12 @@ def reuse_connections() -> Iterator[None]:
 
 
 @contextmanager
-def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
-    """Provide an executor; its connections are opened by the first traversals."""
+def _client(endpoint: Endpoint, connections: int) -> Iterator[ReconnectingClient]:
+    """Provide a client; its connections are opened by the first requests."""
     idle = _idle.get()
-    client = idle.take(endpoint) if idle else ReconnectingClient(endpoint)
+    client = idle.take(endpoint, connections) if idle else ReconnectingClient(endpoint, connections)
     try:
-        with closing(ReconnectingClient(endpoint, READS_IN_FLIGHT)) as concurrent:
-            yield GremlinExecutor(client, concurrent)
+        yield client
     except BaseException:
         client.close()
         raise
@@ -273,6 +288,13 @@ def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
         idle.keep(client)
     else:
         client.close()
+
+
+@contextmanager
+def open_executor(endpoint: Endpoint) -> Iterator[GremlinExecutor]:
+    """Provide an executor; its connections are opened by the first traversals."""
+    with _client(endpoint, 1) as client, _client(endpoint, READS_IN_FLIGHT) as concurrent:
+        yield GremlinExecutor(client, concurrent)
 
 
 def split_by_request(items: Iterable[Item]) -> Iterator[list[Item]]:
@@ -291,7 +313,7 @@ def send(
     first = next(batches, None)
     if first is None:
         return sent  # no rows, no connection
-    with closing(ReconnectingClient(endpoint, in_flight_limit)) as client:
+    with _client(endpoint, in_flight_limit) as client:
         in_flight: deque[tuple[list[Upsert], PendingRequest]] = deque()
         for batch in chain([first], batches):
             # An element too large for one request continues in the next: concurrent writes to it would

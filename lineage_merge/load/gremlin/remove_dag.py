@@ -18,10 +18,10 @@ from lineage_merge.load.gremlin.executor import (
     split_by_request,
 )
 from lineage_merge.load.gremlin.label_replacement import drop_edges
-from lineage_merge.load.gremlin.merge_state import drop_shards, shard_id
+from lineage_merge.load.gremlin.merge_state import drop_shards, shard_ids
 from lineage_merge.load.merge_run import run_id
 from lineage_merge.load.result import Pipeline, Removed
-from lineage_merge.load.shard_digests import RunState
+from lineage_merge.load.shard_state import RunState
 from lineage_merge.model.elements import dataset_of
 
 _IDLE_ROUNDS = 50
@@ -106,9 +106,8 @@ def _drop_state(execute: GremlinExecutor, pipeline: Pipeline) -> None:
     """Drop the state of the last load, whose vertices have no tag."""
     run = run_id(pipeline.environment, pipeline.dag_name)
     for text in execute(lambda g: g.V(run).values("state")):
-        last = RunState.read(text)
-        numbers = range(len(last.shards) + last.left)
-        ids = (shard_id(pipeline.environment, pipeline.dag_name, number) for number in numbers)
+        numbers = range(RunState.read(text).shard_count)
+        ids = shard_ids(pipeline.environment, pipeline.dag_name, numbers)
         execute.run_in_batches(drop_shards, ids)
 
 

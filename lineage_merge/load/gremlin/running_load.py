@@ -4,7 +4,7 @@ A running load stores its token there (`load_token`). A later load of the same D
 earlier load then deletes nothing more: the later one has already compared with the graph and would not notice
 the deletions.
 
-The vertex also stores the state for the next incremental comparison (`state`, see `load.shard_digests`) and
+The vertex also stores the state for the next incremental comparison (`state`, see `load.shard_state`) and
 marks of loads that wrote to the DAG's elements (`touched`): loads of other DAGs that changed shared vertices,
 and other loads of the DAG. A load removes the marks that it found when it started, if it succeeds.
 """
@@ -26,7 +26,7 @@ from lineage_merge.load.gremlin.element_reads import read_aliases, read_graph_st
 from lineage_merge.load.gremlin.executor import open_executor
 from lineage_merge.load.merge_run import LABEL, LastLoad, run_id, run_values
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.shard_digests import RunState
+from lineage_merge.load.shard_state import RunState
 from lineage_merge.merge.report import Report
 
 
@@ -66,7 +66,14 @@ class LoadTarget(NamedTuple):
 
     def read_state(self, ids: Rows[str]) -> GraphState:
         """Read the vertices of `ids` and of the DAG, and the DAG's edges."""
+        if self._is_graph_empty():
+            return GraphState(ids.engine.empty(), ids.engine.empty())
         return read_graph_state(ids, self.endpoint, self.environment, self.dag_name)
+
+    def _is_graph_empty(self) -> bool:
+        """Return whether the graph has no vertex but that of the run: then no id of a first load is read."""
+        with open_executor(self.endpoint) as execute:
+            return not set(execute(lambda g: g.V().limit(2).id_())) - {self.run_id}
 
     def read_aliases(self, engine: Engine) -> Rows[AliasOf]:
         """Read all aliases of the environment's vertices."""

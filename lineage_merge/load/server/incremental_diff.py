@@ -5,6 +5,8 @@ compares in full.
 """
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial
 from operator import attrgetter, itemgetter
 
@@ -18,14 +20,14 @@ from lineage_merge.load.gremlin.element_reads import read_aliases, read_elements
 from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.load_plan import Comparison, LoadPlan, MergeOutput, count_differences
 from lineage_merge.load.plan_changes import plan, plan_in_full
-from lineage_merge.load.shard_digests import Entry, Kind
+from lineage_merge.load.shard_digests import Entry, Kind, MergeDigests, digest_of_text, digests_of
 
 
 def names_digest(merge: MergeOutput) -> str:
     """Return an order-independent digest of the names and the datasets they resolve to."""
-    known = merge.names.map(lambda identity: shard_digests.digest_of(repr(tuple(identity)))).collect()
-    known += [shard_digests.digest_of(repr(pair)) for pair in merge.canonical_ids.items()]
-    return shard_digests.digest_of("\n".join(sorted(set(known))))
+    known = merge.names.map(lambda identity: digest_of_text(repr(tuple(identity)))).collect()
+    known += [digest_of_text(repr(pair)) for pair in merge.canonical_ids.items()]
+    return digest_of_text("\n".join(sorted(set(known))))
 
 
 def plan_changes(merge: MergeOutput, target: LoadTarget, *, verify: bool) -> LoadPlan:
@@ -46,19 +48,23 @@ def compare_changes(merge: MergeOutput, target: LoadTarget) -> Comparison | None
     """Compare a merge with the state of the last load; None if a full comparison is required."""
     nodes, edges = merge.nodes, merge.edges
     engine, endpoint, last = nodes.engine, target.endpoint, target.started_load.state
-    if merge_state.read_counts(target) != (last.vertices, last.edges):
-        return None
+    number = len(last.shards)
+    # The server counts while this process computes digests: each takes about as long.
+    with ThreadPoolExecutor(1, thread_name_prefix="count") as pool:
+        counting = pool.submit(copy_context().run, merge_state.read_counts, target)
+        shards = shard_digests.shards(nodes, edges, number).cache()
+        elements = sum(shards.map(lambda shard: len(shard.rows)).collect())
+        if counting.result() != (last.vertices, last.edges):
+            return None
     names = merge.alias_ids.distinct().repartition(engine.parallelism)
     if not names.map_partitions(partial(merge_state.any_stored, endpoint)).is_empty():
         return None
-    shards = shard_digests.shards(nodes, edges, len(last.shards)).cache()
-    sizes = dict(shards.map(lambda shard: (shard.number, len(shard.elements))).collect())
-    if shard_digests.shard_count(sum(sizes.values()), len(last.shards)) != len(last.shards):
+    if shard_digests.shard_count(elements, number) != number:
         return None
-    differing = merge_state.compare_shards(shards, sizes.keys(), target, last.shards).cache()
+    differing = merge_state.compare_shards(shards, target, last.shards).cache()
     if not differing.filter(attrgetter("is_damaged")).is_empty():
         return None
-    unmatched = merge_state.read_unmatched(target, len(last.shards), last.left)
+    unmatched = merge_state.read_unmatched(target, number, last.left)
     if unmatched is None:
         return None
     removed = engine.rows(unmatched).union(differing.flat_map(attrgetter("removed")))
@@ -91,7 +97,10 @@ def compare_changes(merge: MergeOutput, target: LoadTarget) -> Comparison | None
         counts,
         existing,
         existing.vertices.union(jobs),
-        shards=shards,
+        digests=MergeDigests(
+            digests_of(shards, number),
+            differing.flat_map(lambda shard: () if shard.entries is None else (shard.entries,)),
+        ),
     )
 
 

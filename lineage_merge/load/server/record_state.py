@@ -1,11 +1,12 @@
 """Last stage of a load: stores statistics and the state for the next load, and removes the token."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from functools import partial
 from operator import attrgetter
+from types import MappingProxyType
 from typing import NamedTuple
 
-from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import shard_digests
 from lineage_merge.load.diff import Change
@@ -14,15 +15,8 @@ from lineage_merge.load.gremlin import merge_state, running_load
 from lineage_merge.load.gremlin.running_load import LoadTarget
 from lineage_merge.load.load_plan import LoadPlan, MergeOutput
 from lineage_merge.load.result import LoadResult
-from lineage_merge.load.shard_digests import (
-    MAX_UNMATCHED,
-    SHARD_ELEMENTS,
-    Entry,
-    RunState,
-    digest_of_entries,
-    encode_entries,
-    shard_count,
-)
+from lineage_merge.load.shard_digests import Entry, MergeDigests, digests_of, entries_of, shard_count
+from lineage_merge.load.shard_state import MAX_UNMATCHED, RunState
 
 
 def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result: LoadResult) -> None:
@@ -90,43 +84,76 @@ def _find_built(edge: Change) -> Iterable[str]:
 
 def _store_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan) -> RunState | None:
     """Store digests for an incremental comparison; None if the next load must compare in full."""
-    compared, deletions = plan.comparison, plan.deletions
-    counts, engine = compared.counts, compared.nodes.engine
-    unmatched_count = counts.total("unmatched")
+    compared = plan.comparison
+    last = target.started_load.state
+    unmatched_count = compared.counts.total("unmatched")
     if unmatched_count > MAX_UNMATCHED:
         return None
-    last = target.started_load.state
-    if compared.shards is not None and not (
+    if compared.digests is not None and not (
         last.left or plan.result.nodes or plan.result.edges or unmatched_count
     ):
         return last  # nothing was written: the next load counts the elements that `last` says
+    counted = count_stored(target, plan)
+    if counted is None:
+        return None
+    digests = compared.digests or _digests_of_all(merge, plan, len(last.shards))
+    if not merge_state.write_shards(digests.entries, target):
+        return None
+    left = compared.nodes.union(compared.edges).filter(_is_unmatched).map(_entry_of).collect()
+    number = len(digests.shards)
+    left_count = merge_state.write_unmatched(merge.nodes.engine, left, target, number)
+    if left_count is None:
+        return None
+    merge_state.drop_surplus_shards(target, number + left_count, last.shard_count)
+    vertices, edges = counted
+    return RunState(
+        shards=digests.shards, left=left_count, names=plan.names_digest, vertices=vertices, edges=edges
+    )
+
+
+def count_stored(target: LoadTarget, plan: LoadPlan) -> tuple[dict[str, int], dict[str, int]] | None:
+    """Return the numbers of the DAG's vertices and edges per label; None if they are not those of the plan.
+
+    If nothing was deleted, moved or relabelled, they follow from the plan, and need not be read: the next
+    load counts before it trusts them.
+    """
+    compared, deletions = plan.comparison, plan.deletions
+    deleted = deletions.vertex_count + deletions.edge_count
+    if not (deleted or compared.moves or plan.result.relabelled):
+        last = target.started_load.state
+        if compared.digests is None:
+            return _count_labels(compared.nodes), _count_labels(compared.edges)
+        vertices = _count_labels(compared.nodes.filter(_is_new), last.vertices)
+        return vertices, _count_labels(compared.edges.filter(_is_new), last.edges)
+    counts = compared.counts
     vertices, edges = merge_state.read_counts(target)
     if sum(vertices.values()) != sum(counts.nodes.values()) - deletions.vertex_count:
         return None
     if sum(edges.values()) != counts.stored_edges + counts.edges.get("new", 0) - deletions.edge_count:
         return None
-    shards = compared.shards
-    if shards is None:
-        elements = sum(counts.nodes.values()) + sum(counts.edges.values()) - unmatched_count
-        number = shard_count(elements, len(last.shards))
-        shards = shard_digests.shards(merge.nodes, merge.edges, number).cache()
-        stored: tuple[str, ...] = ()
-    else:
-        number, stored = len(last.shards), last.shards
-    digests = [digest_of_entries(())] * number
-    for index, digest in shards.map(lambda shard: (shard.number, shard.digest)).collect():
-        digests[index] = digest
-    changed = frozenset(index for index in range(number) if digests[index] not in stored[index : index + 1])
-    if not merge_state.write_shards(shards, target, engine.share(changed)):
-        return None
-    elements_left = compared.nodes.union(compared.edges).filter(_is_unmatched)
-    unmatched = elements_left.map(
-        lambda element: Entry("e" if "from" in element.row else "v", _id(element))
-    ).collect()
-    texts = [encode_entries(entries) for entries in batched(unmatched, SHARD_ELEMENTS)]
-    if not all(merge_state.write_texts(target, enumerate(texts, start=number))):
-        return None
-    merge_state.drop_surplus_shards(target, number + len(texts), len(last.shards) + last.left)
-    return RunState(
-        shards=tuple(digests), left=len(texts), names=plan.names_digest, vertices=vertices, edges=edges
-    )
+    return vertices, edges
+
+
+def _count_labels(elements: Rows[Change], before: Mapping[str, int] = MappingProxyType({})) -> dict[str, int]:
+    """Return the number of elements per label, added to the numbers of `before`."""
+    labels = elements.map_partitions(lambda part: Counter(each.row["label"] for each in part).items())
+    counts = Counter(before)
+    for label, number in labels.collect():
+        counts[label] += number
+    return dict(counts)
+
+
+def _is_new(element: Change) -> bool:
+    return element.kind == "new"
+
+
+def _digests_of_all(merge: MergeOutput, plan: LoadPlan, earlier: int) -> MergeDigests:
+    counts = plan.comparison.counts
+    elements = sum(counts.nodes.values()) + sum(counts.edges.values()) - counts.total("unmatched")
+    number = shard_count(elements, earlier)
+    shards = shard_digests.shards(merge.nodes, merge.edges, number).cache()
+    return MergeDigests(digests_of(shards, number), shards.map(entries_of))
+
+
+def _entry_of(element: Change) -> Entry:
+    return Entry("e" if "from" in element.row else "v", _id(element))
