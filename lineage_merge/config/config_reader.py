@@ -96,9 +96,8 @@ class ConfigReader:
         `needs_scope`: without a DAG or environment. Raises `ConfigError` with all findings.
         """
         origins = origins or SettingOrigins()
-        invalid_values = [
-            error for error in self._checker.errors(settings) if needs_scope or not self._is_scope(error)
-        ]
+        found = [] if self._is_valid_scope(settings) else self._checker.errors(settings)
+        invalid_values = [error for error in found if needs_scope or not self._is_scope(error)]
         errors = [self._error(error, origins) for error in invalid_values]
         # Sections that fit the schema are checked further, so that all problems are reported at once.
         invalid = {re.split(r"[.\[]", error.key)[0] for error in errors}
@@ -137,6 +136,20 @@ class ConfigReader:
         has_kafka = any(getattr(source, "kafka", None) for source in sources.values())
         spark = replace(config.spark, kafka=has_kafka)
         return replace(config, sources=sources, spark=spark, exporters=exporters)
+
+    def _is_valid_scope(self, settings: Mapping[str, Any]) -> bool:
+        """Whether settings have nothing but a valid DAG and environment, as those of most questions.
+
+        The checker would take longer than such a question: it imports jsonschema.
+        """
+        required = self.schema["required"]
+        if not isinstance(settings, Mapping) or settings.keys() != set(required):
+            return False
+        patterns = {name: self.schema["properties"][name]["pattern"] for name in required}
+        return all(
+            isinstance(settings[name], str) and re.search(pattern, settings[name]) is not None
+            for name, pattern in patterns.items()
+        )
 
     def _is_scope(self, error: SchemaError) -> bool:
         """Whether the DAG or the environment is missing, the keys that the schema requires."""

@@ -165,7 +165,7 @@ def test_many_requests_of_few_ids_find_the_same_vertices(tmp_path: Path) -> None
 def test_a_question_to_a_folder_imports_no_client_and_no_pandas(tmp_path: Path) -> None:
     folder = MadeLineage().flow("a > b").folder(tmp_path / "lineage")
     imported = python_imports("-m", "lineage_merge", "upstream", at("b"), "--folder", folder)
-    unused = {"pandas", "boto3", "botocore", "gremlin_python", "aiohttp", "pyspark", "arango"}
+    unused = {"pandas", "boto3", "botocore", "gremlin_python", "aiohttp", "pyspark", "arango", "jsonschema"}
     assert unused & imported == set()
 
 
