@@ -87,14 +87,14 @@ def test_the_overview_loads_no_data(opener: Opener, file: Path) -> None:
     page = opener(file)
     expect(page.locator(".band h2")).to_have_text(["daily"])
     expect(page.locator("#overview .caption")).to_have_text("10 datasets · 19 columns · 1 pipeline")
-    groups = page.locator(".group bdi").all_text_contents()
+    groups = page.locator(".group-chip bdi").all_text_contents()
     assert sorted(groups) == ["dev.mart_0", "dev.mart_1", "dev.mart_2", "raw"]
     assert opener.kinds() == set()
 
 
 def test_a_group_opens_to_its_datasets_and_a_dataset_to_its_lineage(opener: Opener, file: Path) -> None:
     page = opener(file)
-    page.locator(".group", has_text="dev.mart_1").click()
+    page.locator(".group-chip", has_text="dev.mart_1").click()
     rows = page.locator(".window-row")
     expect(rows).to_have_text(
         ["step_1dev.mart_1.step_1prod", "step_4dev.mart_1.step_4prod", "step_7dev.mart_1.step_7prod"]
@@ -119,7 +119,7 @@ def test_a_pipeline_opens_to_its_groups(opener: Opener, file: Path) -> None:
 
 def test_a_group_is_drawn_as_a_pipeline(opener: Opener, file: Path) -> None:
     page = opener(file)
-    page.locator(".group", has_text="dev.mart_1").click()
+    page.locator(".group-chip", has_text="dev.mart_1").click()
     page.get_by_text("Draw", exact=True).click()
     eventually(page, lambda: cards(page) == ["step_1", "step_4", "step_7"])
     expect(page.locator("#crumb h2")).to_have_text("dev.mart_1")
@@ -135,7 +135,7 @@ def test_a_long_list_draws_what_is_in_view(opener: Opener, tmp_path: Path) -> No
     for number in range(2_000):
         made.dataset(WAREHOUSE, f"dev.mart.t{number:04}")
     page = opener(write(made.graph(), tmp_path / "lineage"))
-    page.locator(".group").click()
+    page.locator(".group-chip").click()
     expect(page.locator(".window-row").first).to_contain_text("t0000")
     assert page.locator(".window-row").count() < 100
     page.locator("#overview").evaluate("overview => overview.scrollTo(0, overview.scrollHeight)")
@@ -152,9 +152,16 @@ def read_view(page: Page) -> dict[str, object]:
         (titles[str(each.get_attribute("data-source"))], titles[str(each.get_attribute("data-target"))])
         for each in page.locator("#lines .line").all()
     ]
+    styles = page.locator("#cards .card").evaluate_all(
+        """cards => cards.map((each) => {
+          const { display, padding } = getComputedStyle(each);
+          return `${each.offsetWidth} ${each.offsetHeight} ${display} ${padding}`;
+        }).sort()"""
+    )
     panel = page.locator("#panel").inner_text().replace("Whole pipeline\n", "")
     return {
         "cards": sorted(titles.values()),
+        "styles": styles,
         "lines": sorted(lines),
         "panel": panel,
         "table": page.locator("#table").inner_text(),
@@ -166,23 +173,27 @@ def settle(page: Page) -> None:
     page.wait_for_selector("#cards .is-start", state="attached")
 
 
+def focus(dataset: str) -> str:
+    return f"#view=pipeline&focus={quote(dataset)}&dataset={quote(dataset)}"
+
+
 @pytest.mark.parametrize(
-    "linked",
+    ("datasets", "linked"),
     [
-        "#view=column&dataset=dev%7Cs3%3A%2F%2Fraw%7Craw_05%2Fraw_0005&column=c1",
-        f"#view=column&dataset={quote(f'dev|{WAREHOUSE}|dev.mart_03.mart_0003')}&column=c0",
-        f"#view=pipeline&focus={quote(f'dev|{WAREHOUSE}|dev.lake_02.lake_0002')}&dataset={quote(f'dev|{WAREHOUSE}|dev.lake_02.lake_0002')}",
+        (60, "#view=column&dataset=dev%7Cs3%3A%2F%2Fraw%7Craw_05%2Fraw_0005&column=c1"),
+        (60, f"#view=column&dataset={quote(f'dev|{WAREHOUSE}|dev.mart_03.mart_0003')}&column=c0"),
+        (60, focus(f"dev|{WAREHOUSE}|dev.lake_02.lake_0002")),
+        (400, focus(f"dev|{WAREHOUSE}|dev.shared.calendar")),
     ],
-    ids=["downstream", "upstream", "dataset"],
+    ids=["downstream", "upstream", "dataset", "groups"],
 )
 def test_a_trace_over_borders_of_shards_is_that_of_the_page_of_one_file(
-    opener: Opener, tmp_path: Path, linked: str
+    opener: Opener, tmp_path: Path, datasets: int, linked: str
 ) -> None:
-    graph = large(60)
+    graph = large(datasets)
     single = tmp_path / "single.html"
-    single.write_text(
-        render(graph, Options(title="Sharded", made_at="2026-11-23 03:48 UTC")), encoding="utf-8"
-    )
+    options = Options(title="Sharded", made_at="2026-11-23 03:48 UTC")
+    single.write_text(render(graph, options), encoding="utf-8")
     views = []
     for page_file in (single, write(graph, tmp_path / "lineage")):
         page = opener(page_file, linked)
@@ -305,7 +316,7 @@ def test_a_list_without_its_shard_is_a_message(opener: Opener, file: Path, kind:
     for shard in files(file.parent, kind):
         shard.unlink()
     page = opener(file)
-    page.locator(".group", has_text="dev.mart_1").click()
+    page.locator(".group-chip", has_text="dev.mart_1").click()
     expect(page.locator("#notice")).to_contain_text(f"{kind}-")
 
 
@@ -417,7 +428,7 @@ def test_a_phone_shows_the_overview_and_lists(opener: Opener, file: Path) -> Non
     page = opener(file)
     page.set_viewport_size({"width": 390, "height": 844})
     page = opener(file)
-    page.locator(".group", has_text="dev.mart_1").click()
+    page.locator(".group-chip", has_text="dev.mart_1").click()
     page.locator(".window-row", has_text="step_4").locator("button").click()
     expect(page.locator("#panel h2")).to_have_text("step_4")
     page.set_viewport_size({"width": 1440, "height": 900})

@@ -78,7 +78,7 @@ lineage.catalog = (() => {
     const { key, dag, names, groups, largest, marks } = band;
     const rest = groups[1] - largest.length;
     const chip = (group) =>
-      button({ class: "group", ...link({ band: key, place: placeOf(group) }), title: `${group[1]} · ${group[0]}` }, name(group[1]), element("span", { class: "number" }, digits(group[3])));
+      button({ class: "group-chip", ...link({ band: key, place: placeOf(group) }), title: `${group[1]} · ${group[0]}` }, name(group[1]), element("span", { class: "number" }, digits(group[3])));
     return element(
       "section",
       { class: "band", "data-key": key, "aria-label": `${dag || "no DAG"}, ${band.environment}` },
@@ -93,7 +93,7 @@ lineage.catalog = (() => {
         drawable(key, names[1]),
         button({ class: "small", ...link({ band: key }), "aria-label": `Open ${dag || "no DAG"}, ${band.environment}` }, "Open"),
       ),
-      element("div", { class: "groups" }, largest.map(chip), rest > 0 ? button({ class: "group", ...link({ band: key }) }, `${digits(rest)} more`) : null),
+      element("div", { class: "groups" }, largest.map(chip), rest > 0 ? button({ class: "group-chip", ...link({ band: key }) }, `${digits(rest)} more`) : null),
     );
   }
 
