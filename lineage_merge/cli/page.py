@@ -1,6 +1,7 @@
 """The command `html`."""
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -18,11 +19,18 @@ if TYPE_CHECKING:
 @command(
     "lineage-merge html --out lineage.html",
     "lineage-merge html --out lineage.html --focus top_events_by_sales",
+    "lineage-merge html --out lineage/ --folder lineage_build",
     "lineage-merge html --out marts.html --folder lineage --dag tickit_daily",
     "lineage-merge html --out s3://docs/lineage.html -c lineage_merge.yml --environment prod",
     "lineage-merge html --out changes.html --moment 7d",
 )
-@click.option("--out", "location", required=True, metavar="FILE", help="output file, local or s3://")
+@click.option(
+    "--out",
+    "location",
+    required=True,
+    metavar="FILE",
+    help="output file, or a folder/ for graphs of any size; local or s3://",
+)
 @click.option(
     "--focus",
     metavar="DATASET",
@@ -56,19 +64,26 @@ def html(
     older_than: int | None,
     title: str | None,
 ) -> None:
-    """Write the lineage as one HTML file that works offline.
+    """Write the lineage as one HTML file that works offline, or as a folder.
 
     The file contains columns, jobs and expressions, and loads nothing from the network. Ages and freshness
-    are as of its creation.
+    are as of its creation. FILE with a slash at its end (lineage/) is a folder with index.html, which loads
+    what a view needs: it has no limit of 20,000 datasets.
     DATASET is a unique short or qualified name, namespace|name, a URI, or an id.
     """
     if depth and not focus:
         raise click.UsageError("--depth requires --focus")
+    # A name that ends in a slash, or a folder that exists.
+    writes_folder = location.endswith("/") or Path(location).expanduser().is_dir()
     # The company of the demo has a history; without its graph, the session says what to do.
-    if options.demo and not moments and options.graph_file and options.graph_file.exists():
+    is_complete = options.demo and not moments and not writes_folder
+    if is_complete and options.graph_file and options.graph_file.exists():
         moments = ("7d",)
     if moments and options.folder:
         raise click.UsageError("--folder has no history: omit it with --moment")
+    if writes_folder:
+        _write_folder(options, location, focus, moments, older_than, title)
+        return
     now = question_commands.now_ms()
     with handle_errors(), progress(True) as on_progress:
         from lineage_merge.cli.page_topics import read_topics
@@ -127,6 +142,39 @@ def html(
         "columns": sum(vertex.label == "column" for vertex in graph.vertices.values()),
         "bytes": len(page.encode()),
     }
+    _print_counts(options, location, counts)
+
+
+def _write_folder(
+    options: QueryOptions,
+    location: str,
+    focus: str | None,
+    moments: tuple[str, ...],
+    older_than: int | None,
+    title: str | None,
+) -> None:
+    with handle_errors(), progress(False) as on_progress:
+        from lineage_merge.cli.page_folder import check_options, write_folder
+        from lineage_merge.exporters.page import Options
+        from lineage_merge.model.times import utc_time
+        from lineage_merge.questions.traversal.staleness import Expectations
+
+        check_options({"--focus": bool(focus), "--moment": bool(moments)})
+        now = question_commands.now_ms()
+        with open_session(options) as session:
+            described = Options(
+                title=title or options.dag or "Lineage",
+                source=options.source(session.config),
+                made_at=utc_time(now),
+            )
+            expectations = Expectations(now, older_than, session.config.policies)
+            counts = write_folder(session, location, described, expectations, on_progress)
+            if hint := session.empty_hint():
+                click.echo(hint, err=True)
+    _print_counts(options, location, counts)
+
+
+def _print_counts(options: QueryOptions, location: str, counts: dict[str, int]) -> None:
     if options.format == "json":
         print_json({"out": location, **counts})
     else:

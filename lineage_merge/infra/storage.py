@@ -13,7 +13,7 @@ import secrets
 import shutil
 import stat
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +36,7 @@ from lineage_merge.model.errors import (
 )
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 _S3 = ("s3", "s3a", "s3n")
 # Raised for a gzip file that is truncated, damaged, or not a gzip file.
@@ -55,12 +56,14 @@ _BYTES_PER_LINE = 64
 _UNPACKED = 8
 _BLOCK_BYTES = 1 << 20
 _LINE_BLOCK_BYTES = 256 << 10  # short lines take ten times their bytes of memory
+# What browsers open.
+_CONTENT_TYPES = {".html": "text/html", ".js": "text/javascript"}
 # Maximum entries of a folder to search for a similar name.
 _MAX_NAMES = 1000
 # S3's limit per request.
 _MAX_DELETED = 1000
 # Concurrent requests for small files.
-_MAX_READERS = 16
+_MAX_THREADS = 16
 
 
 class StoredFile(NamedTuple):
@@ -153,10 +156,10 @@ def _text_or_none(location: str, client: Any = None) -> str | None:
         return None
 
 
-def _concurrently(read: Callable[[str], T], locations: Sequence[str]) -> list[T]:
+def _concurrently(call: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
     """Call the function in threads, which may share a client, but not create one."""
-    with ThreadPoolExecutor(min(_MAX_READERS, len(locations)), thread_name_prefix="s3") as pool:
-        return list(pool.map(read, locations))
+    with ThreadPoolExecutor(min(_MAX_THREADS, len(items)), thread_name_prefix="s3") as pool:
+        return list(pool.map(call, items))
 
 
 def read_beginning(location: str, limit: int) -> bytes:
@@ -244,9 +247,41 @@ def write_text(location: str, text: str) -> None:
     with _translate_errors(location, "write"):
         if is_s3(location):
             bucket, key = _bucket_and_key(location)
-            _s3().put_object(Bucket=bucket, Key=key, Body=text.encode())
+            _s3().put_object(Bucket=bucket, Key=key, Body=text.encode(), **_content_type(key))
         else:
             _replace(_local(location), text.encode())
+
+
+def write_new_texts(folder: str, files: Iterable[tuple[str, str]]) -> None:
+    """Write files, by name, of a new folder that nobody reads yet.
+
+    So they are not replaced atomically, and not synced one by one; those in S3 are written concurrently.
+    """
+    if not is_s3(folder):
+        root = _local(folder)
+        with _translate_errors(folder, "write"):
+            root.mkdir(parents=True)
+        for name, text in files:
+            with _translate_errors(folder, "write"):
+                (root / name).write_bytes(text.encode())
+        sync_folder(root)
+        return
+    client = _s3()
+    bucket, prefix = _bucket_and_key(folder)
+
+    def put(file: tuple[str, str]) -> None:
+        key = f"{prefix.rstrip('/')}/{file[0]}"
+        with _translate_errors(folder, "write"):
+            client.put_object(Bucket=bucket, Key=key, Body=file[1].encode(), **_content_type(key))
+
+    for batch in batched(files, _MAX_THREADS):
+        _concurrently(put, batch)
+
+
+def _content_type(name: str) -> dict[str, str]:
+    """Return the type of what browsers open: others may not show it as a page, or run it as a script."""
+    kind = _CONTENT_TYPES.get(Path(name).suffix)
+    return {"ContentType": f"{kind}; charset=utf-8"} if kind else {}
 
 
 def create_file(location: str, text: str) -> None:

@@ -11,10 +11,12 @@ MAX_BYTES = 255_000
 MAX_LINES = 350
 
 
+def _scripts() -> set[str]:
+    return {name for more in document.MORE_SCRIPTS for name in document.script_names(more)}
+
+
 def test_every_script_of_the_folder_is_part_of_the_page() -> None:
-    assert sorted({*document.script_names("moments"), *document.script_names("review")}) == sorted(
-        each.name for each in FOLDER.glob("*.js")
-    )
+    assert sorted(_scripts()) == sorted(each.name for each in FOLDER.glob("*.js"))
 
 
 def test_the_page_without_data_is_small() -> None:
@@ -29,7 +31,7 @@ def test_scripts_are_short() -> None:
 def test_scripts_have_no_text_over_several_lines() -> None:
     """Rendering removes indentation, which a template literal over several lines would lose."""
     found = []
-    for name in {*document.script_names("moments"), *document.script_names("review")}:
+    for name in _scripts():
         for number, line in enumerate(document.text(name).splitlines(), 1):
             if line.count("`") % 2:
                 found.append(f"{name}:{number}")

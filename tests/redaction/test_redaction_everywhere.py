@@ -175,6 +175,15 @@ def test_no_secret_reaches_the_page(world: World, tmp_path: Path) -> None:
 
 
 @pytest.mark.jvm
+def test_no_secret_reaches_the_shards_of_a_page(world: World, tmp_path: Path) -> None:
+    done = in_process("html", "--folder", world.folder, "--out", f"{tmp_path}/page/")
+
+    assert (done.code, leaks(done.out + done.err)) == (0, False), done.err
+    assert len([*tmp_path.rglob("*.js")]) > 3
+    assert _lines_with_a_secret(tmp_path) == []
+
+
+@pytest.mark.jvm
 @pytest.mark.parametrize("exporter", sorted(EXPORTERS))
 def test_no_secret_reaches_an_export(world: World, exporter: str, tmp_path: Path) -> None:
     out = tmp_path / "out"

@@ -120,5 +120,25 @@ lineage.board = (() => {
     for (const card of byId("cards").children) card.tabIndex = card.dataset.key === key ? 0 : -1;
   }
 
-  return { draw, light, traced, near, cardOf, columnOf, tabStop };
+  /** Return the card, column or button that has the focus; null: none. */
+  function focusedPlace() {
+    const at = document.activeElement;
+    if (!byId("cards").contains(at)) return null;
+    return {
+      key: at.closest(".card").dataset.key,
+      column: at.dataset.column,
+      isToggle: at.matches(".toggle, .more"),
+    };
+  }
+
+  /** Give the focus to the same place in another drawing. */
+  function refocus(place) {
+    if (!place) return;
+    const card = cardOf(place.key);
+    const inside =
+      place.column !== undefined ? columnOf(place.column) : place.isToggle ? card?.querySelector(".toggle") : null;
+    (inside ?? card ?? byId("stage")).focus({ preventScroll: true });
+  }
+
+  return { focusedPlace, refocus, draw, light, traced, near, cardOf, columnOf, tabStop };
 })();

@@ -25,7 +25,7 @@ lineage.column = (() => {
       hidden ? `${counted(hidden, "dataset")} not drawn` : "",
     ];
     byId("crumb").replaceChildren(
-      button({ class: "small", "data-action": "to-pipeline" }, "← ", name(band.dag || "pipeline")),
+      button({ class: "small", "data-action": "to-pipeline" }, "← ", name(lineage.part ? dataset.name : band.dag || "pipeline")),
       element("h2", {}, name(nameOf(model, found.start))),
       environment(dataset.environment) ?? "",
       element("span", { class: "quiet" }, facts.filter((each) => each).join(" · ")),

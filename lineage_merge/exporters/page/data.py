@@ -25,7 +25,7 @@ assumed edges have `assumed`.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage_merge.graph_format.elements import (
     COLUMN,
@@ -118,23 +118,37 @@ def page_data(
 
     Of a dataset that is not in `freshness`, none is shown; `usage`: of datasets and columns, by id.
     """
-    rows = {status.dataset.id: _freshness(status) for status in freshness}
-    dags, jobs = _Numbered(), _Numbered()
-    columns = _columns(graph)
+    columns = columns_of(graph.vertices)
     datasets = graph.datasets
     place = {dataset.id: number for number, dataset in enumerate(datasets)}
-    column_place = {
-        column.id: (place[dataset], number)
-        for dataset, held in columns.items()
-        for number, column in enumerate(held)
-    }
-    edges = _edges(graph, place, column_place, jobs)
+    places = Places(place, place_columns(columns, place))
+    return numbered_data(graph, datasets, columns, places, freshness_rows(freshness), usage)
+
+
+class Places(NamedTuple):
+    """The indexes of datasets and columns by id; that of a column has its dataset's before."""
+
+    datasets: Mapping[str, int]
+    columns: Mapping[str, tuple[int, int]]
+
+
+def numbered_data(
+    graph: Subgraph,
+    datasets: Iterable[Vertex],
+    columns: Mapping[str, list[Vertex]],
+    places: Places,
+    freshness: Mapping[str, list[Any]],
+    usage: Mapping[str, Usage],
+) -> dict[str, Any]:
+    """Return these datasets, and the edges of the graph between elements with places, as `page_data` does."""
+    dags, jobs = _Numbered(), _Numbered()
+    edges = _edges(graph, places.datasets, places.columns, jobs)
     facts_of_job = _facts_of_jobs(graph)
     for key in facts_of_job:
         jobs(*key)
     return {
         "datasets": [
-            _dataset(dataset, columns.get(dataset.id, []), dags, rows.get(dataset.id, []), usage)
+            _dataset(dataset, columns.get(dataset.id, []), dags, freshness.get(dataset.id, []), usage)
             for dataset in datasets
         ],
         "jobs": [
@@ -148,8 +162,24 @@ def page_data(
             for environment, dag, kind, name in jobs
         ],
         **edges,
-        "assertions": assertions(graph, place, column_place),
+        "assertions": assertions(graph, *places),
         "dags": [name for (name,) in dags],
+    }
+
+
+def freshness_rows(freshness: Iterable[Freshness]) -> dict[str, list[Any]]:
+    """Return what the page shows of the freshness of datasets, by id."""
+    return {status.dataset.id: _freshness(status) for status in freshness}
+
+
+def place_columns(
+    columns: Mapping[str, list[Vertex]], place: Mapping[str, int]
+) -> dict[str, tuple[int, int]]:
+    """Return the place of each column: the index of its dataset, and its own among these columns."""
+    return {
+        column.id: (place[dataset], number)
+        for dataset, held in columns.items()
+        for number, column in enumerate(held)
     }
 
 
@@ -193,8 +223,8 @@ def describe_near_miss(miss: NearMiss | Dismissed) -> dict[str, Any]:
     return {**ends, "text": safe(text), "fix": safe(miss.fix), "is_dismissed": False}
 
 
-def _columns(graph: Subgraph) -> dict[str, list[Vertex]]:
-    vertices = graph.vertices
+def columns_of(vertices: Mapping[str, Vertex]) -> dict[str, list[Vertex]]:
+    """Return the columns among vertices in their order, by dataset; datasets must be among them, too."""
     held = gather((dataset_of(vertex.id), vertex) for vertex in vertices.values() if vertex.label == COLUMN)
     return {
         dataset: sorted(columns, key=partial(column_order, vertices))

@@ -58,7 +58,7 @@ def render(
 ) -> str:
     """Return the page; the result is deterministic. `freshness`: of the datasets; `usage`: by id."""
     data = page_data(graph, freshness, usage or {})
-    return document({**data, **_describe(options), **_first_view(near_misses, topics)})
+    return document({**data, **describe(options), **_first_view(near_misses, topics)})
 
 
 def render_moments(
@@ -74,14 +74,14 @@ def render_moments(
     `usage`, `near_misses`, `topics`: of the newest.
     """
     data = moments_data(moments, changes, usage or {})
-    return document({**data, **_describe(options), **_first_view(near_misses, topics)})
+    return document({**data, **describe(options), **_first_view(near_misses, topics)})
 
 
 def render_review(
     result: ReviewResult, options: Options, base: str = "", expectations: Expectations | None = None
 ) -> str:
     """Return the page of a review; `base`: the version before the change, as a display text."""
-    return document({**review_data(result, base, expectations), **_describe(options)})
+    return document({**review_data(result, base, expectations), **describe(options)})
 
 
 def _first_view(near_misses: Iterable[NearMiss | Dismissed], topics: Iterable[Topic]) -> dict[str, Any]:
@@ -91,7 +91,8 @@ def _first_view(near_misses: Iterable[NearMiss | Dismissed], topics: Iterable[To
     }
 
 
-def _describe(options: Options) -> dict[str, Any]:
+def describe(options: Options) -> dict[str, Any]:
+    """Return title and metadata as data of the page, without passwords."""
     about = {"title": safe(options.title), "source": safe(options.source), "made_at": options.made_at}
     return {**about, "focus": safe_id(options.focus), "version": __version__, "statuses": MEANINGS}
 
@@ -100,10 +101,10 @@ def document(data: Mapping[str, Any]) -> str:
     """Return the page of data in the format of `page_data` or another one, with title and metadata."""
     more = next((key for key in MORE_SCRIPTS if key in data), "")
     script = _script(script_names(more))
-    styles = "".join(map(text, ("page.css", "marks.css") if more else ("page.css",)))
+    styles = "".join(map(text, ("page.css", *MORE_STYLES.get(more, ()))))
     style = _SPACES.sub(lambda space: space[1] or ":", _COMMENT.sub("", styles))
     parts = {
-        "policy": _policy(script, style),
+        "policy": _policy(script, style, loads_scripts=more == "shards"),
         "title": html.escape(str(data["title"])),
         "style": f"<style>{style}</style>",
         "data": f'<script type="application/json" id="data">{escape_json(data)}</script>',
@@ -124,10 +125,15 @@ def escape_json(data: object) -> str:
     return _ESCAPED.sub(lambda character: f"\\u{ord(character[0]):04x}", text)
 
 
-def _policy(script: str, style: str) -> str:
-    """Return a policy that allows only this script and style, and no requests."""
+def _policy(script: str, style: str, *, loads_scripts: bool) -> str:
+    """Return a policy that allows only this script and style, and no requests.
+
+    `loads_scripts`: but scripts that this one adds to the page. No address is allowed: `'self'` means nothing
+    in a page of a disk, where all files have an origin of their own.
+    """
+    added = " 'strict-dynamic'" if loads_scripts else ""
     policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
+        f"default-src 'none'; script-src {_hash(script)}{added}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'; connect-src 'none'"
     )
     return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -151,7 +157,9 @@ SCRIPTS = tuple(
 MORE_SCRIPTS = {
     "moments": ("moments.js", "changes.js", "marks.js", "effects.js", "compare.js"),
     "review": ("changes.js", "marks.js", "review.js"),
+    "shards": ("shards.js", "part.js", "catalog.js", "finding.js"),
 }
+MORE_STYLES = {"moments": ("marks.css",), "review": ("marks.css",), "shards": ("catalog.css",)}
 
 
 def script_names(more: str = "") -> tuple[str, ...]:

@@ -103,6 +103,10 @@ lineage.events = (() => {
 
   /** Go to what a search found. */
   function chosen(app, each) {
+    if (each.open) {
+      each.open();
+      return;
+    }
     if (each.kind === "tag" || each.kind === "owner") {
       app.change({ filters: { ...app.state.filters, [each.kind]: each.name } }, { opens: true });
       return;

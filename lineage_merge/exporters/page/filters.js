@@ -61,35 +61,7 @@ lineage.filters = (() => {
 
   /** Build the fields and report changes. */
   function start(model, changed) {
-    const all = choices(model);
-    const environments = all.environment.sort(
-      (a, b) => lineage.bands.isProduction(b) - lineage.bands.isProduction(a) || (a < b ? -1 : 1),
-    );
-    byId("environments").replaceChildren(
-      ...["", ...environments].map((value) =>
-        button({ "data-environment": value, "aria-pressed": "false" }, value || "All"),
-      ),
-    );
-    byId("environments").hidden = environments.length < 2 || environments.length > 4;
-    byId("filters").replaceChildren(
-      ...KEYS.map((key) =>
-        element("label", { hidden: all[key].length < 1 }, NAMES[key], ...field(key, all[key])),
-      ),
-      button({ id: "clear" }, "Clear filters"),
-    );
-    const selected = () => Object.fromEntries(KEYS.map((key) => [key, byId(`filter-${key}`).value]));
-    for (const key of KEYS) {
-      byId(`filter-${key}`).addEventListener("change", () => {
-        const filters = selected();
-        // Ignore incomplete job names.
-        if (filters.job && !all.job.includes(filters.job)) {
-          const like = all.job.filter((name) => name.toLowerCase().includes(filters.job.toLowerCase()));
-          filters.job = like.length === 1 ? like[0] : "";
-        }
-        changed(filters);
-      });
-    }
-    byId("clear").addEventListener("click", () => changed(none()));
+    offer(model, changed);
     byId("environments").addEventListener("click", (event) => {
       const environment = event.target.closest("[data-environment]")?.dataset.environment;
       if (environment !== undefined) changed({ ...selected(), environment }, true);
@@ -111,7 +83,41 @@ lineage.filters = (() => {
     document.addEventListener("pointerdown", (event) => {
       if (!event.target.closest(".menu, .phone-tabs")) open(false);
     });
-    return { open };
+    return { open, offer: (other) => offer(other, changed) };
+  }
+
+  const selected = () => Object.fromEntries(KEYS.map((key) => [key, byId(`filter-${key}`).value]));
+
+  // Build the fields for what a model has.
+  function offer(model, changed) {
+    const all = choices(model);
+    const environments = all.environment.sort(
+      (a, b) => lineage.bands.isProduction(b) - lineage.bands.isProduction(a) || (a < b ? -1 : 1),
+    );
+    byId("environments").replaceChildren(
+      ...["", ...environments].map((value) =>
+        button({ "data-environment": value, "aria-pressed": "false" }, value || "All"),
+      ),
+    );
+    byId("environments").hidden = environments.length < 2 || environments.length > 4;
+    byId("filters").replaceChildren(
+      ...KEYS.map((key) =>
+        element("label", { hidden: all[key].length < 1 }, NAMES[key], ...field(key, all[key])),
+      ),
+      button({ id: "clear" }, "Clear filters"),
+    );
+    for (const key of KEYS) {
+      byId(`filter-${key}`).addEventListener("change", () => {
+        const filters = selected();
+        // Ignore incomplete job names.
+        if (filters.job && !all.job.includes(filters.job)) {
+          const like = all.job.filter((name) => name.toLowerCase().includes(filters.job.toLowerCase()));
+          filters.job = like.length === 1 ? like[0] : "";
+        }
+        changed(filters);
+      });
+    }
+    byId("clear").addEventListener("click", () => changed(none()));
   }
 
   /** Show the values; `shown`: the environment of the view, also if no filter restricts it. */
@@ -155,5 +161,25 @@ lineage.filters = (() => {
     return { view: "pipeline", band: twin?.key ?? null, ...cleared };
   }
 
-  return { environmentOf, toEnvironment, start, show, none, KEYS };
+  /** Return a state without a selection that a filter or a link hides: everything else would be dim. */
+  function withoutHidden(model, state, passes) {
+    const isHidden = (index) => index !== null && !passes.dataset(model.datasets[index]);
+    const next = { ...state };
+    if (isHidden(state.dataset)) next.dataset = null;
+    if (state.column !== null && isHidden(model.columns[state.column].dataset)) {
+      next.column = null;
+      if (next.view === "column") next.view = "pipeline";
+    }
+    if (isHidden(state.focus)) Object.assign(next, { focus: null, depth: null });
+    if (next.band !== null && next.focus === null) {
+      const band = model.bands.find((each) => each.key === next.band);
+      if (!band.members.some((index) => passes.dataset(model.datasets[index]))) {
+        next.band = null;
+        next.groups = [];
+      }
+    }
+    return next;
+  }
+
+  return { environmentOf, withoutHidden, toEnvironment, start, show, none, KEYS };
 })();

@@ -94,5 +94,11 @@ lineage.heading = (() => {
     byId("counts").textContent = `${of}${more}`;
   }
 
-  return { views, trail, key, counts };
+  /** Write where the data is from. */
+  function about({ source, made_at, version }) {
+    const parts = [source, made_at && `created ${made_at}`, made_at && "ages and freshness are as of then", `lineage_merge ${version}`];
+    byId("about").textContent = parts.filter((each) => each).join(", ");
+  }
+
+  return { about, views, trail, key, counts };
 })();

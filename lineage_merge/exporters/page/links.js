@@ -27,6 +27,7 @@ lineage.links = (() => {
     for (const index of state.open) params.append("open", id(index));
     for (const key of state.groups) params.append("opened", key);
     lineage.compare?.write(params);
+    lineage.part?.write(params, state);
     if (window_) {
       const scale = Math.round(window_.scale * 1000) / 1000;
       params.set("window", [Math.round(window_.x), Math.round(window_.y), scale].join(","));

@@ -58,7 +58,7 @@ lineage.listing = (() => {
 
   function datasetEntry(model, view, index) {
     const dataset = model.datasets[index];
-    const sides = [new Set(dataset.up.map((edge) => edge.from)).size, new Set(dataset.down.map((edge) => edge.to)).size];
+    const sides = dataset.sides ?? [new Set(dataset.up.map((edge) => edge.from)).size, new Set(dataset.down.map((edge) => edge.to)).size];
     const problem = problemOf(dataset, model.now);
     const inWords = `${counted(sides[0], "input")}, ${counted(sides[1], "output")}`;
     return element(

@@ -2,7 +2,7 @@
 // The state of the page, its transitions, and what each view draws of it.
 lineage.main = (() => {
   const { byId, say } = lineage.dom;
-  const { cardOf, columnOf } = lineage.board;
+  const { cardOf, focusedPlace, refocus } = lineage.board;
   const LATER = 400;
   const PHONE = 720;
 
@@ -46,26 +46,6 @@ lineage.main = (() => {
 
   const shownBands = (passes) => lineage.bands.shown(model, passes);
 
-  // What a filter or a link hides cannot be selected: everything else would be dim.
-  function dropHidden(passes) {
-    const isHidden = (index) => index !== null && !passes.dataset(model.datasets[index]);
-    const next = { ...state };
-    if (isHidden(state.dataset)) next.dataset = null;
-    if (state.column !== null && isHidden(model.columns[state.column].dataset)) {
-      next.column = null;
-      if (next.view === "column") next.view = "pipeline";
-    }
-    if (isHidden(state.focus)) Object.assign(next, { focus: null, depth: null });
-    if (next.band !== null && next.focus === null) {
-      const band = model.bands.find((each) => each.key === next.band);
-      if (!band.members.some((index) => passes.dataset(model.datasets[index]))) {
-        next.band = null;
-        next.groups = [];
-      }
-    }
-    state = next;
-  }
-
   const signature = () =>
     JSON.stringify([
       state.view,
@@ -82,24 +62,6 @@ lineage.main = (() => {
     const made = writer ? lineage.pipeline.caption(model, writer) : { icon: "job", title: "", more: "" };
     return lineage.compare?.captioned(made, writer) ?? made;
   };
-
-  function focusedPlace() {
-    const at = document.activeElement;
-    if (!byId("cards").contains(at)) return null;
-    return {
-      key: at.closest(".card").dataset.key,
-      column: at.dataset.column,
-      isToggle: at.matches(".toggle, .more"),
-    };
-  }
-
-  function refocus(place) {
-    if (!place) return;
-    const card = cardOf(place.key);
-    const inside =
-      place.column !== undefined ? columnOf(place.column) : place.isToggle ? card?.querySelector(".toggle") : null;
-    (inside ?? card ?? byId("stage")).focus({ preventScroll: true });
-  }
 
   const room = () => Math.max(900, byId("stage").clientWidth / 0.92 - 40);
 
@@ -192,6 +154,11 @@ lineage.main = (() => {
   const summary = () => lineage.compare?.summary(app) ?? null;
 
   function drawOverview(passes, shown) {
+    if (lineage.catalog) {
+      lineage.catalog.draw();
+      lineage.panel.show(null);
+      return;
+    }
     const print = JSON.stringify([state.filters, state.layer, byId("overview").clientWidth]);
     if (overview?.print !== print) {
       overview = { print, ...lineage.overview.draw(model, shown, passes) };
@@ -212,17 +179,21 @@ lineage.main = (() => {
 
   function render(options = {}) {
     const passes = passing();
-    dropHidden(passes);
+    state = lineage.filters.withoutHidden(model, state, passes);
     state.view ??= isPhone() ? "list" : "overview";
     if (state.view === "column" && state.column === null) state.view = "pipeline";
     if (state.view !== "column" && state.column !== null) state.column = null;
-    if (isPhone() && state.view !== "column") state.view = "list";
+    // Without a dataset, a page with shards has the overview only.
+    if (lineage.catalog && !model.datasets.length) state.view = "overview";
+    const isCatalog = Boolean(lineage.catalog) && state.view === "overview";
+    if (isPhone() && state.view !== "column" && !isCatalog) state.view = "list";
     const shown = shownBands(passes);
-    document.body.dataset.view = isPhone() ? "list" : state.view;
+    document.body.dataset.view = isPhone() && !isCatalog ? "list" : state.view;
     lineage.filters.show(state.filters, lineage.filters.environmentOf(model, state));
     lineage.heading.views(state);
     lineage.layers.use(model, state.layer);
-    lineage.story.draw(model, state.view === "overview" || (isPhone() && passes.isAll && state.view === "list") ? shown : []);
+    if (lineage.catalog) lineage.catalog.drawStory(isCatalog);
+    else lineage.story.draw(model, state.view === "overview" || (isPhone() && passes.isAll && state.view === "list") ? shown : []);
     let boxes = shown.length;
     if (state.view === "overview") drawOverview(passes, shown);
     else if (state.view === "pipeline") boxes = drawPipeline(passes, options);
@@ -231,7 +202,8 @@ lineage.main = (() => {
     if (isPhone() && state.view === "column") lineage.listing.draw(model, state, shown, true);
     lineage.heading.trail(model, state, scene);
     lineage.heading.key(model, state, scene);
-    byId("nothing").hidden = boxes > 0;
+    lineage.part?.draw(model, state);
+    byId("nothing").hidden = boxes > 0 || isCatalog;
     tabStop();
     lineage.compare?.drawn(app);
     lineage.heading.counts(model, state, scene, shown);
@@ -261,6 +233,11 @@ lineage.main = (() => {
   /** Change the state: one step of the history. */
   function change(patch, { words = "", ...options } = {}) {
     state = { ...state, ...patch };
+    if (lineage.part?.lacks(model, state)) {
+      history.pushState(null, "", `#${lineage.links.write(model, state, null)}`);
+      restore();
+      return;
+    }
     render(options);
     save(true);
     say(words || byId("counts").textContent);
@@ -287,22 +264,38 @@ lineage.main = (() => {
     }, 150);
   }
 
+  // Of a page with shards, what the address shows is loaded first.
   function restore() {
-    const turns = lineage.compare?.turn(model, location.hash);
+    if (!lineage.part) return show(location.hash);
+    return lineage.part.follow(model, location.hash).then((found) => {
+      // What is missing is said above what was drawn before, or the overview.
+      if (!found && !state.view) show("#view=overview");
+      if (!found) return;
+      if (found.isTurned) {
+        [drawn, overview] = ["", null];
+        filterMenu.offer(model);
+      }
+      show(found.hash);
+    });
+  }
+
+  function show(hash) {
+    const turns = lineage.compare?.turn(model, hash);
     if (turns) [drawn, overview] = ["", null];
-    const linked = lineage.links.read(model, location.hash, fresh);
+    const linked = lineage.links.read(model, hash, fresh);
     state = linked.state;
     render({ opens: linked.window ? "window" : true });
     if (linked.window) viewport.set(linked.window);
     if (turns) lineage.compare.announce(model);
   }
 
+  const ready = () => (document.documentElement.dataset.ready = "yes");
+
   /** Start the page. */
   function start() {
     document.title = data.title;
     byId("title").textContent = data.title;
-    const about = [data.source, data.made_at && `created ${data.made_at}`, data.made_at && "ages and freshness are as of then", `lineage_merge ${data.version}`];
-    byId("about").textContent = about.filter((each) => each).join(", ");
+    lineage.heading.about(data);
     lineage.theme.start(() => save(false));
     lineage.theme.legend(data.statuses ?? {});
     filterMenu = lineage.filters.start(lineage.compare?.everything() ?? model, filtered);
@@ -328,6 +321,9 @@ lineage.main = (() => {
     lineage.compare?.start(app);
     lineage.keyboard.start(app);
     lineage.events.start(app);
+    lineage.part?.start(data, restore);
+    lineage.catalog?.start(data);
+    lineage.finding?.start(data);
     window.addEventListener("popstate", restore);
     window.addEventListener("resize", resized);
     resized.wasPhone = isPhone();
@@ -336,8 +332,12 @@ lineage.main = (() => {
       const band = model.bands[model.bandOf[index]].key;
       state = { ...state, view: isPhone() ? "list" : "pipeline", band, focus: index, dataset: index };
       render({ opens: true });
-    } else restore();
-    document.documentElement.dataset.ready = "yes";
+      ready();
+    } else if (lineage.part) restore().then(ready);
+    else {
+      restore();
+      ready();
+    }
     return app;
   }
 

@@ -104,5 +104,5 @@ lineage.matching = (() => {
     });
   }
 
-  return { index, find };
+  return { normal, index, find };
 })();

@@ -95,7 +95,7 @@ lineage.panel = (() => {
   };
 
   const rowsWritten = (dataset) =>
-    dataset.writer && dataset.writer.rows !== null && dataset.writer.targets.size === 1
+    dataset.writer && dataset.writer.rows !== null && dataset.writer.written === 1
       ? lineage.dom.digits(dataset.writer.rows)
       : null;
 
@@ -153,7 +153,7 @@ lineage.panel = (() => {
         opened,
         action("copy-name", "copy", "Copy name"),
         action("copy-link", "link", "Copy link"),
-        view.focus === dataset.index ? action("leave-focus", "", "Whole pipeline") : action("focus", "", "Only its lineage"),
+        view.focus !== dataset.index ? action("focus", "", "Only its lineage") : lineage.part ? null : action("leave-focus", "", "Whole pipeline"),
       ),
       grid([
         isDeclared(dataset.kind)
@@ -313,6 +313,7 @@ lineage.panel = (() => {
 
   function ofWriter(model, writer) {
     const owners = [...new Set(writer.processes.flatMap(ownersOf))];
+    const isPart = writer.written > writer.targets.length; // of a page with shards
     const sources = [...new Set(writer.processes.flatMap((each) => [...each.sources]))];
     return [
       heading(writer.name, [icon(writer.icon), writer.isProject ? "dbt project" : name(writer.type), ...writer.dags.map((dag) => name(dag))]),
@@ -324,8 +325,8 @@ lineage.panel = (() => {
         ownedBy(owners),
       ]),
       lineage.details.tags([...new Set(writer.processes.flatMap(tagsOf))]),
-      section("Writes", writer.targets.length, list(writer.targets, (index) => datasetItem(model, index, ""))),
-      listed("Reads", sources, (index) => datasetItem(model, index, "")),
+      section("Writes", isPart ? `${writer.targets.length} loaded of ${lineage.dom.digits(writer.written)}` : writer.targets.length, list(writer.targets, (index) => datasetItem(model, index, ""))),
+      listed(isPart ? "Reads, as far as it is loaded" : "Reads", sources, (index) => datasetItem(model, index, "")),
       section(writer.isProject ? "Models" : "Job", "", ...writer.processes.slice(0, LONGEST).map((each) => process(each))),
     ];
   }

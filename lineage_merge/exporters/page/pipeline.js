@@ -32,6 +32,7 @@ lineage.pipeline = (() => {
       frame,
       processes,
       targets: [...targets],
+      written: processes.reduce((total, each) => total + each.written, 0),
       isProject,
       name: isProject ? first.project : first.name,
       icon: first.type === "spark" || first.type === "dbt" ? first.type : "job",
@@ -167,9 +168,9 @@ lineage.pipeline = (() => {
       projects ? counted(projects, "dbt project") : "",
       latest ? `last run ${ageOf(latest, model.now)} ago` : "",
     ];
-    const title = focused ? `Lineage of ${focused.name}` : band ? band.dag || "no DAG" : "All pipelines";
+    const title = focused ? `Lineage of ${focused.name}` : band ? band.dag || "no DAG" : (lineage.part?.title() ?? "All pipelines");
     byId("crumb").replaceChildren(
-      button({ class: "small", "data-action": focused ? "leave-focus" : "overview" }, focused ? "← Whole pipeline" : "← All pipelines"),
+      focused && !lineage.part ? button({ class: "small", "data-action": "leave-focus" }, "← Whole pipeline") : button({ class: "small", "data-action": "overview" }, "← All pipelines"),
       element("h2", {}, name(title)),
       environment((focused ?? band)?.environment ?? "") ?? "",
       element("span", { class: "quiet" }, facts.filter((each) => each).join(" · ")),

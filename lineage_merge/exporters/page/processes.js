@@ -76,6 +76,8 @@ lineage.processes = (() => {
         dags: [...new Set(all.map((job) => dags[job.dag]))].filter((name) => name),
         jobs: members,
         targets: union(targets),
+        // Of these, only some may be loaded.
+        written: Math.max(union(targets).size, ...all.map((job) => job.written ?? 0)),
         sources: union(sources),
         // What has one frame: a job, or all models of a dbt project.
         frame: type === "dbt" && project ? `dbt\n${environment}\n${project}` : `job\n${index}`,

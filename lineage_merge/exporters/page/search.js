@@ -50,6 +50,8 @@ lineage.search = (() => {
     let indexed = null;
     let found = [];
     let active = -1;
+    let isPending = false;
+    let isChosen = false;
 
     const ownerOf = (entry) => {
       const { name: text, title } = model.datasets[model.columns[entry.at].dataset];
@@ -57,6 +59,7 @@ lineage.search = (() => {
     };
 
     function parts(each) {
+      if (each.parts) return each.parts;
       if (each.kind === "tag" || each.kind === "owner") {
         return [icon(each.kind, ""), each.name, `${each.kind} of ${counted(each.at, "dataset")}`, ""];
       }
@@ -112,15 +115,28 @@ lineage.search = (() => {
       }
     }
 
-    function show() {
+    // Of shards: the answer comes later, perhaps after the Enter key, or when the field is left.
+    function foundMore() {
+      if (isChosen || document.activeElement === input) show();
+      if (isChosen) choose(0);
+      isChosen = false;
+    }
+
+    function findLoaded() {
       if (indexed !== model.datasets) entries = index(model);
       indexed = model.datasets;
-      const answer = lineage.matching.find(entries, input.value, ownerOf);
+      return lineage.matching.find(entries, input.value, ownerOf);
+    }
+
+    function show() {
+      const answer = lineage.finding?.find(input.value, foundMore) ?? findLoaded();
+      isPending = Boolean(answer.isPending);
       found = answer.found;
       const lines = found.map(option);
       const rest = (text) => element("li", { class: "rest", role: "option", "aria-disabled": "true", "aria-selected": "false" }, text);
-      if (answer.total > found.length) lines.push(rest(`${lineage.dom.digits(answer.total - found.length)} more`));
-      if (input.value.trim() && !found.length) lines.push(rest("nothing found"));
+      if (answer.isCut) lines.push(rest("there may be more: type more of the name"));
+      else if (answer.total > found.length) lines.push(rest(`${lineage.dom.digits(answer.total - found.length)} more`));
+      if (input.value.trim() && !found.length) lines.push(rest(answer.isPending ? "searching …" : answer.isFailed ? "not searched: a part is missing" : "nothing found"));
       results.replaceChildren(...lines);
       results.hidden = !lines.length;
       input.setAttribute("aria-expanded", String(Boolean(lines.length)));
@@ -136,7 +152,10 @@ lineage.search = (() => {
       chosen(each);
     }
 
-    input.addEventListener("input", show);
+    input.addEventListener("input", () => {
+      isChosen = false;
+      show();
+    });
     input.addEventListener("focus", () => input.value && show());
     input.addEventListener("blur", close);
     // pointerdown fires before the blur of the input.
@@ -152,7 +171,8 @@ lineage.search = (() => {
         else mark((active + (event.key === "ArrowDown" ? 1 : found.length - 1)) % (found.length || 1));
       } else if (event.key === "Enter") {
         event.preventDefault();
-        choose(active);
+        if (isPending) isChosen = true;
+        else choose(active);
       } else if (event.key === "Escape") {
         event.stopPropagation();
         if (input.value) {

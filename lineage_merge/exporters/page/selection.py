@@ -16,7 +16,7 @@ Element = TypeVar("Element", Vertex, Vertex | Edge)
 
 # A page of 20,000 datasets with eight columns each has 13 MB, and a browser opens it in two seconds.
 MAX_DATASETS = 20_000
-_FIX = "select with --focus, --depth, --dag or --environment"
+_FIX = "write a folder (--out lineage/), or select with --focus, --depth, --dag or --environment"
 
 
 def entire_graph(graph: LineageGraph, environment: str | None = None, dag: str | None = None) -> Subgraph:

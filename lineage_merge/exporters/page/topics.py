@@ -23,6 +23,13 @@ class Topic(NamedTuple):
     datasets: tuple[str, ...]
     entries: tuple[tuple[str, str, str], ...] = ()
 
+    def within(self, shown: Collection[str]) -> "Topic":
+        """Return the topic of the datasets `shown`."""
+        return self._replace(
+            datasets=tuple(sorted({dataset for dataset in self.datasets if dataset in shown})),
+            entries=tuple(entry for entry in self.entries if entry[0] in shown),
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Return the topic for the page's data, without passwords."""
         entries = [[safe_id(dataset), safe(text), safe(fix)] for dataset, text, fix in self.entries]
@@ -43,14 +50,7 @@ def topics(
         _not_read(usage or {}),
         _misses(near_misses),
     ]
-    limited = (
-        topic._replace(
-            datasets=tuple(sorted({dataset for dataset in topic.datasets if dataset in shown})),
-            entries=tuple(entry for entry in topic.entries if entry[0] in shown),
-        )
-        for topic in candidates
-    )
-    return [topic for topic in limited if topic.datasets]
+    return [limited for topic in candidates if (limited := topic.within(shown)).datasets]
 
 
 def _violations(check: PolicyCheck) -> Iterator[Topic]:

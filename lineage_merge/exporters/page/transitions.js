@@ -35,7 +35,8 @@ lineage.transitions = (() => {
       const made = lineage.scene.make(model, { ...app.state, ...patch }, app.passing());
       const isDrawn =
         made.total <= lineage.scene.MOST && made.nodes[made.nodeOf.get(index)]?.kind === "dataset";
-      app.change(isDrawn ? patch : { ...patch, focus: index }, { words, opens: true });
+      // Of a pipeline only a part may be loaded.
+      app.change(lineage.part ? { ...patch, band: null, focus: index } : isDrawn ? patch : { ...patch, focus: index }, { words, opens: true });
       if (focuses) cardOf(`d${index}`)?.focus({ preventScroll: true });
     }
 
@@ -84,8 +85,16 @@ lineage.transitions = (() => {
         lineage.compare.open(app);
         return;
       }
+      if (lineage.part && view !== "overview" && !model.datasets.length) {
+        say("select a dataset, or search for one");
+        byId("search").focus();
+        return;
+      }
       const next = { ...cleared, view, focus: null, depth: null, groups: [], ...patch };
-      if (view === "pipeline" && next.band === undefined) {
+      if (lineage.part && view === "pipeline") {
+        Object.assign(next, { band: null, focus: lineage.part.subject(model) }, patch);
+        next.dataset = next.focus;
+      } else if (view === "pipeline" && next.band === undefined) {
         const at = app.state.dataset ?? (app.state.column === null ? null : model.columns[app.state.column].dataset);
         const passes = app.passing();
         const shown = app.shownBands(passes);
@@ -106,6 +115,12 @@ lineage.transitions = (() => {
       app.change(next, { opens: true, words: view });
     }
 
+    // A page with shards has loaded the lineage, not the pipeline.
+    function leaveFocus() {
+      if (lineage.part) show("overview");
+      else app.change({ focus: null, depth: null }, { opens: true, words: "whole pipeline" });
+    }
+
     /** One step back: closes the selection, then groups and focus, then the view. */
     function back() {
       if (app.state.view === "column") {
@@ -114,7 +129,7 @@ lineage.transitions = (() => {
         else open(index, "column deselected", true);
       } else if (app.state.dataset !== null || app.state.edge !== null || app.state.frame !== null) {
         app.change(cleared, { words: "nothing selected" });
-      } else if (app.state.focus !== null) app.change({ focus: null, depth: null }, { opens: true, words: "whole pipeline" });
+      } else if (app.state.focus !== null) leaveFocus();
       else if (app.state.groups.length) app.change({ groups: app.state.groups.slice(0, -1) }, { opens: true, words: "group closed" });
       else if (app.state.view !== "overview") show(app.isPhone() ? "list" : "overview");
     }
@@ -161,7 +176,7 @@ lineage.transitions = (() => {
     const actions = {
       close: () => (app.state.view === "column" ? back() : app.change(cleared, { words: "closed" })),
       focus: () => focus(),
-      "leave-focus": () => app.change({ focus: null, depth: null }, { opens: true, words: "whole pipeline" }),
+      "leave-focus": leaveFocus,
       overview: () => show("overview"),
       dataset: () => back(),
       "to-pipeline": () => back(),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lineage_merge.graph_format.elements import Edge, Vertex
+from lineage_merge.graph_format.elements import Edge
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.merge.near_misses.collection import Details, NearMisses
@@ -28,12 +28,12 @@ def read_near_misses(graph: LineageGraph, config: "Config") -> NearMisses:
 
 
 def read_near_misses_of(
-    graph: LineageGraph, config: "Config", datasets: Iterable[Vertex]
+    graph: LineageGraph, config: "Config", environments: Iterable[str]
 ) -> list[NearMiss | Dismissed]:
-    """Return the near misses of the environments of some datasets, dismissed ones at the end."""
+    """Return the near misses of these environments, dismissed ones at the end."""
     runs = [
         read_near_misses(graph, replace(config, environment=environment))
-        for environment in sorted({dataset.environment for dataset in datasets})
+        for environment in sorted(environments)
     ]
     return [pair for run in runs for pair in run.found] + [pair for run in runs for pair in run.dismissed]
 
