@@ -76,7 +76,6 @@ lineage.catalog = (() => {
 
   function bandRow(band) {
     const { key, dag, names, groups, largest, marks } = band;
-    const rest = groups[1] - largest.length;
     const chip = (group) =>
       button({ class: "group-chip", ...link({ band: key, place: placeOf(group) }), title: `${group[1]} · ${group[0]}` }, name(group[1]), element("span", { class: "number" }, digits(group[3])));
     return element(
@@ -93,7 +92,13 @@ lineage.catalog = (() => {
         drawable(key, names[1]),
         button({ class: "small", ...link({ band: key }), "aria-label": `Open ${dag || "no DAG"}, ${band.environment}` }, "Open"),
       ),
-      element("div", { class: "groups" }, largest.map(chip), rest > 0 ? button({ class: "group-chip", ...link({ band: key }) }, `${digits(rest)} more`) : null),
+      element(
+        "div",
+        { class: "groups" },
+        element("div", { class: "largest" }, largest.map(chip)),
+        // How many do not fit depends on the window.
+        groups[1] > 1 ? button({ class: "group-chip", ...link({ band: key }) }, `All ${counted(groups[1], "group")}`) : null,
+      ),
     );
   }
 
