@@ -133,6 +133,8 @@ def _lines(file: Path) -> list[str]:
         rows = SparkSession.builder.getOrCreate().read.parquet(str(file)).collect()
         return [repr(row) for row in rows]
     raw = file.read_bytes()
+    if file.suffix == ".arrow":  # its texts are not compressed
+        return raw.decode(errors="replace").splitlines()
     return (gzip.decompress(raw) if file.suffix == ".gz" else raw).decode().splitlines()
 
 
