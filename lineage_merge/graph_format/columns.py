@@ -7,8 +7,9 @@ Arrow by `pyarrow.array` or `pyarrow.scalar`, because these import pandas.
 import json
 import re
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from typing import Any, Protocol
 
@@ -58,12 +59,19 @@ class ParquetColumns:
 
     files: Sequence[tuple[str, Any]]
     num_rows: int = 0
-    names: Collection[str] = ()
     _columns: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.num_rows = sum(file.metadata.num_rows for _, file in self.files)
-        self.names = dict.fromkeys(name for _, file in self.files for name in _list_names(file))
+
+    @cached_property
+    def names(self) -> Collection[str]:
+        """See `Columns`."""
+        return dict.fromkeys(
+            name
+            for _, file in self.files
+            for name in list_known(file.metadata, range(file.metadata.num_row_groups))
+        )
 
     def column(self, name: str) -> Any:
         """See `Columns`."""
@@ -118,13 +126,11 @@ def report_damage(file: str) -> IntermediateError:
     return IntermediateError(f"{redact_location(file)}: invalid or incomplete Parquet file")
 
 
-def _list_names(file: Any) -> Iterator[str]:
-    """Yield the columns that have values: most properties belong to a few labels only."""
-    metadata = file.metadata
+def list_known(metadata: Any, groups: Iterable[int]) -> Iterator[str]:
+    """Yield the columns that have values in row groups: most properties belong to a few labels only."""
+    chosen = [metadata.row_group(group) for group in groups]
     for number in range(metadata.num_columns):
-        statistics = [
-            metadata.row_group(group).column(number).statistics for group in range(metadata.num_row_groups)
-        ]
+        statistics = [group.column(number).statistics for group in chosen]
         if any(group is None or not group.has_null_count or group.num_values for group in statistics):
             yield metadata.schema.column(number).path.partition(".")[0]
 
@@ -296,6 +302,31 @@ class StackedColumns:
             arrays.append(part.num_rows if column is None else column)
         column = concatenate(arrays, name)
         return column if column is None or self.selected is None else column.take(self.selected)
+
+
+@dataclass
+class LateColumns:
+    """Columns that are opened when something of them is needed."""
+
+    open: Callable[[], Columns]
+
+    @property
+    def num_rows(self) -> int:
+        """See `Columns`."""
+        return self._opened.num_rows
+
+    @property
+    def names(self) -> Collection[str]:
+        """See `Columns`."""
+        return self._opened.names
+
+    def column(self, name: str) -> Any:
+        """See `Columns`."""
+        return self._opened.column(name)
+
+    @cached_property
+    def _opened(self) -> Columns:
+        return self.open()
 
 
 def concatenate(parts: Iterable[Any], name: str) -> Any:

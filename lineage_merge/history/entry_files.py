@@ -1,10 +1,10 @@
 """Parquet files of an entry: written by the engine's workers, read without Spark.
 
 Rows of nodes are sorted by id, rows of edges by target, so that the statistics of row groups exclude most of
-a file when one element is read.
+a file when a few elements are read. `edges_from` has the ends and the label of each edge, sorted by start.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +12,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineage_merge.graph_format.arrow import arrow_schema, table_of_rows, write_parquet
-from lineage_merge.graph_format.columns import NEEDS_PYARROW, Columns, open_parquet, open_parquet_file
+from lineage_merge.graph_format.columns import (
+    NEEDS_PYARROW,
+    ParquetColumns,
+    concatenate,
+    open_parquet,
+    open_parquet_file,
+)
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history.fingerprints import Sums, add_sums, sums_of
 from lineage_merge.history.layout import PARTITION_KEYS, Kind
@@ -26,7 +32,12 @@ if TYPE_CHECKING:
 
 COMPRESSION = "zstd"
 GROUP_ROWS = 4096
-_DDL = {"nodes": node_ddl(), "runs": node_ddl(), "edges": edge_ddl()}
+_DDL: Mapping[Kind, str] = {
+    "nodes": node_ddl(),
+    "runs": node_ddl(),
+    "edges": edge_ddl(),
+    "edges_from": "`from` string, `to` string, label string",
+}
 _SORTED_BY = {"nodes": "id", "runs": "id", "edges": "to"}
 # Maximum rows per file, which a worker holds in memory.
 _FILE_ROWS = 500_000
@@ -44,16 +55,20 @@ class WrittenFile(NamedTuple):
     sums: Sums | None = None
 
 
-def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | None" = None) -> WrittenFile:
-    """Write rows below a folder, a file per partition.
+def write_rows(
+    rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | None" = None, *, by_start: str = ""
+) -> WrittenFile:
+    """Write rows below a folder, a file per partition. `by_start`: another one for `edges_from`.
 
-    Each worker writes with pyarrow. Without pyarrow `spark` writes. Raises `SourceError`, and
-    `IntermediateError` without either of the two.
+    Each worker writes with pyarrow. Without pyarrow `spark` writes, nothing by start. Raises `SourceError`,
+    and `IntermediateError` without either of the two.
     """
     if has_pyarrow():
-        storage.make_folder(folder)
+        for each in filter(None, (folder, by_start)):
+            storage.make_folder(each)
         with rows.engine.own_errors():
-            parts = rows.map_numbered_partitions(partial(_write_partition, kind, folder)).collect()
+            write = partial(_write_partition, kind, folder, by_start)
+            parts = rows.map_numbered_partitions(write).collect()
         return WrittenFile(sum(number for number, _ in parts), add_sums(sums for _, sums in parts))
     if spark is None:
         raise IntermediateError(f"{storage.redact_location(folder)}: {NEEDS_PYARROW}")
@@ -62,22 +77,49 @@ def write_rows(rows: Rows[Row], kind: Kind, folder: str, spark: "SparkSession | 
     return WrittenFile(files.write_columns(spark, folder, rows, _DDL[kind], PARTITION_KEYS, COMPRESSION))
 
 
-def _write_partition(kind: Kind, folder: str, number: int, rows: Iterable[Row]) -> Iterator[tuple[int, Sums]]:
+def _write_partition(
+    kind: Kind, folder: str, by_start: str, number: int, rows: Iterable[Row]
+) -> Iterator[tuple[int, Sums]]:
     ordered = sorted(rows, key=lambda row: (row[_SORTED_BY[kind]], row["id"]))
     sums: list[Sums] = []
     for part_number, part in enumerate(batched(ordered, _FILE_ROWS)):
         table = table_of_rows(part, _schema(kind))
         _write_file(table, kind, f"{folder}/part-{number:05}-{part_number:05}.parquet")
         sums.append(sums_of(table))
+    if by_start and ordered:
+        ends = table_of_rows(ordered, _schema("edges_from"))
+        _write_parts(_sort_by_start(ends), "edges_from", by_start, number)
     yield len(ordered), add_sums(sums)
 
 
-def write_table(table: Any, kind: Kind, folder: str) -> WrittenFile:
-    """Write the rows of a table, sorted as above, below a folder. Raises `SourceError`."""
+def write_table(table: Any, kind: Kind, folder: str, *, by_start: str = "") -> WrittenFile:
+    """Write the rows of a table, sorted as above, below a folder. `by_start`: another one for `edges_from`.
+
+    Raises `SourceError`.
+    """
+    _write_parts(table, kind, folder)
+    if by_start:
+        _write_parts(_sort_by_start(table), "edges_from", by_start)
+    return WrittenFile(len(table), sums_of(table))
+
+
+def _write_parts(table: Any, kind: Kind, folder: str, partition: int = 0) -> None:
     storage.make_folder(folder)
     for number, start in enumerate(range(0, len(table), _FILE_ROWS)):
-        _write_file(table.slice(start, _FILE_ROWS), kind, f"{folder}/part-00000-{number:05}.parquet")
-    return WrittenFile(len(table), sums_of(table))
+        part = f"{folder}/part-{partition:05}-{number:05}.parquet"
+        _write_file(table.slice(start, _FILE_ROWS), kind, part)
+
+
+def _sort_by_start(edges: Any) -> Any:
+    """Return edges sorted by start; those with the same start remain in their order."""
+    import pyarrow.compute as pc
+
+    if not len(edges):
+        return edges
+    starts = concatenate(edges["from"].chunks, "from")
+    ranks = pc.sort_indices(pc.sort_indices(starts.dictionary))  # fewer texts are compared than edges
+    order = pc.sort_indices(ranks.take(starts.indices))
+    return edges.select(_schema("edges_from").names).take(order)
 
 
 def _write_file(table: Any, kind: Kind, location: str) -> None:
@@ -91,7 +133,7 @@ def _schema(kind: Kind) -> Any:
     return arrow_schema(_DDL[kind], PARTITION_KEYS)
 
 
-def read_columns(folder: str) -> Columns:
+def read_columns(folder: str) -> ParquetColumns:
     """Return the columns of a folder's files; no rows if the folder is empty.
 
     Raises `SourceError`, and `IntermediateError` if a file is damaged or without pyarrow.

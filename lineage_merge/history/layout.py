@@ -4,6 +4,7 @@
 
     nodes/environment=prod/dag_name=daily/entry=20261123T031201480Z-3f9a1c2b4d5e/part-00000.parquet
     edges/environment=prod/dag_name=daily/entry=20261123T031201480Z-3f9a1c2b4d5e/part-00000.parquet
+    edges_from/environment=prod/dag_name=daily/entry=20261123T031201480Z-3f9a1c2b4d5e/part-00000.parquet
     runs/environment=prod/dag_name=daily/entry=20261124T031155020Z-b01d22e07a91/part-00000.parquet
     fingerprints/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
     moves/environment=prod/dag_name=daily/20261123T031201480Z-3f9a1c2b4d5e.json
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     from lineage_merge.config import Config
 
 
-Kind = Literal["nodes", "edges", "runs"]
+Kind = Literal["nodes", "edges", "edges_from", "runs"]
 # The folders of Parquet files.
-KINDS: tuple[Kind, ...] = ("nodes", "edges", "runs")
-# Those of an entry.
+KINDS: tuple[Kind, ...] = ("nodes", "edges", "edges_from", "runs")
+# Those with the elements of an entry.
 ENTRY_KINDS: tuple[Kind, Kind] = ("nodes", "edges")
 JsonKind = Literal["merges", "details", "moves", "fingerprints"]
 MERGES: JsonKind = "merges"

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from lineage_merge.graph_format.arrow import positions_of
 from lineage_merge.graph_format.columns import (
     Columns,
+    ParquetColumns,
     StackedColumns,
     columns_of_rows,
     distinct_texts,
@@ -101,12 +102,17 @@ def picture_of(location: str, merges: Sequence[ScopedMerge]) -> Picture:
         for environment in {merge.scope.environment for merge in merges}
     }
     entries: list[tuple[DagScope, Picture]] = []
-    for scope, record in sorted(merges, key=_precedence):
+    for scope, record in sorted(merges, key=precedence):
         entry = entry_columns(location, scope, record)
         for name, ids in moves[scope.environment]:
             if record.entry and name > record.entry:
                 entry = rename_entry(entry, ids, scope)
         entries.append((scope, entry))
+    return stack_entries(entries)
+
+
+def stack_entries(entries: Sequence[tuple[DagScope, Picture]]) -> Picture:
+    """Return the lineage of entries, by precedence: of nodes with the same id the last."""
     nodes = combine_nodes([(scope, entry.nodes) for scope, entry in entries])
     constants = [{"environment": scope.environment, "dag_name": scope.dag_name} for scope, _ in entries]
     return Picture(nodes, StackedColumns([entry.edges for _, entry in entries], constants=constants))
@@ -139,22 +145,24 @@ def moves_of(
     return merge_index.read_moves(location, environment, oldest, max(record.name for record in own))
 
 
-def _precedence(merge: ScopedMerge) -> tuple[int, int]:
+def precedence(merge: ScopedMerge) -> tuple[int, int]:
     """Return the order of entries: by the time of their nodes, then of their merges."""
     record = merge.record
     return (record.entry.time if record.entry else 0, record.name.time)
 
 
-def entry_columns(location: str, scope: DagScope, record: MergeRecord) -> Picture:
-    """Return the nodes and the edges of a DAG after a merge, without `environment` and `dag_name`.
+class EntryFiles(NamedTuple):
+    """The files of an entry. `runs`: nodes that replace those with the same ids; None: no."""
 
-    Raises `IntermediateError` if files of the entry are missing.
-    """
-    if record.entry is None:
-        return Picture(StackedColumns([]), StackedColumns([]))
-    nodes_folder, edges_folder = (
-        layout.entry_folder(location, kind, scope, record.entry) for kind in ENTRY_KINDS
-    )
+    nodes: ParquetColumns
+    edges: ParquetColumns
+    runs: ParquetColumns | None
+
+
+def open_entry(location: str, scope: DagScope, record: MergeRecord) -> EntryFiles:
+    """Open the files of a merge that has an entry. Raises `IntermediateError` if some are missing."""
+    entry = record.entry or record.name
+    nodes_folder, edges_folder = (layout.entry_folder(location, kind, scope, entry) for kind in ENTRY_KINDS)
     nodes, edges = read_columns(nodes_folder), read_columns(edges_folder)
     for folder, read, stored in (
         (nodes_folder, nodes.num_rows, record.vertices),
@@ -163,9 +171,24 @@ def entry_columns(location: str, scope: DagScope, record: MergeRecord) -> Pictur
         if read != stored:
             raise missing_files(folder, f"{read:,} of {stored:,} rows")
     if not record.runs:
-        return Picture(nodes, edges)
-    runs = read_columns(layout.entry_folder(location, "runs", scope, record.runs))
-    return Picture(_replace(nodes, runs), edges)
+        return EntryFiles(nodes, edges, None)
+    return EntryFiles(nodes, edges, read_columns(layout.entry_folder(location, "runs", scope, record.runs)))
+
+
+def entry_columns(location: str, scope: DagScope, record: MergeRecord) -> Picture:
+    """Return the nodes and the edges of a DAG after a merge, without `environment` and `dag_name`.
+
+    Raises the errors of `open_entry`.
+    """
+    if record.entry is None:
+        return Picture(StackedColumns([]), StackedColumns([]))
+    return columns_of_files(open_entry(location, scope, record))
+
+
+def columns_of_files(files: EntryFiles) -> Picture:
+    """Return the nodes and the edges of an entry."""
+    nodes, edges, runs = files
+    return Picture(nodes if runs is None else _replace(nodes, runs), edges)
 
 
 def _replace(nodes: Columns, newer: Columns, removed: Collection[str] = ()) -> Columns:

@@ -158,12 +158,13 @@ def write_entry(
 ) -> tuple[int, int]:
     """Write nodes and edges of an entry; return their numbers. The entry is not complete yet."""
     folders = [layout.entry_folder(location, kind, scope, name) for kind in ENTRY_KINDS]
+    by_start = layout.entry_folder(location, "edges_from", scope, name)
     if isinstance(picture, PictureTables):
         nodes = write_table(picture.nodes, "nodes", folders[0])
-        edges = write_table(picture.edges, "edges", folders[1])
+        edges = write_table(picture.edges, "edges", folders[1], by_start=by_start)
     else:
         nodes = write_rows(picture.nodes, "nodes", folders[0], spark)
-        edges = write_rows(picture.edges, "edges", folders[1], spark)
+        edges = write_rows(picture.edges, "edges", folders[1], spark, by_start=by_start)
     if nodes.sums and edges.sums:
         write_sums(location, scope, name, add_sums([nodes.sums, edges.sums]))
     return nodes.rows, edges.rows

@@ -12,11 +12,13 @@ from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.history.pictures import ScopedMerge, combine_nodes, merges_until, picture_of
+from lineage_merge.history.sorted_entries import open_sorted_entries
 from lineage_merge.infra import storage
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.elements import dataset_of
 from lineage_merge.model.errors import NotFound
 from lineage_merge.questions.backends.columnar import ColumnarGraph
+from lineage_merge.questions.backends.sorted_entries import SortedEntriesGraph
 from lineage_merge.questions.names import resolve_any
 from lineage_merge.questions.traversal.causes import RecentChange
 from lineage_merge.questions.traversal.lineage_changes import Change, compare_pictures
@@ -44,7 +46,15 @@ def as_of(
     on_progress(f"reading the history {storage.redact_location(location)}")
     merges = merges_until(location, moment, environment)
     present = [merge for merge in merges if merge.record.entry]
-    return AsOf(moment, tuple(present), graph_of(location, merges))
+    return AsOf(moment, tuple(present), _open_graph(location, merges))
+
+
+def _open_graph(location: str, merges: Sequence[ScopedMerge]) -> ColumnarGraph:
+    """Return the lineage of these merges, which is read by id where the files allow it."""
+    entries = open_sorted_entries(location, merges)
+    if entries is None:
+        return graph_of(location, merges)
+    return SortedEntriesGraph(entries)
 
 
 def graph_of(location: str, merges: Sequence[ScopedMerge]) -> ColumnarGraph:

@@ -51,6 +51,7 @@ def test_a_merge_is_partitioned_as_in_hive_and_completed_last(location: str) -> 
     assert found == {
         f"nodes/{scope}/entry={name}/part-00000-00000.parquet",
         f"edges/{scope}/entry={name}/part-00000-00000.parquet",
+        f"edges_from/{scope}/entry={name}/part-00000-00000.parquet",
         f"fingerprints/{scope}/{name}.json",
         f"merges/{scope}/{name}.json",
     }

@@ -28,7 +28,8 @@ NAMES = ("name", "qualified_name", "location")
 SEARCHED = ("name", "qualified_name", "namespace")
 # Elements that are created at once where all are returned.
 _BATCH = 10_000
-_FIELDS = "has_column"
+# Edges that lead from columns to their fields, in walks of both directions.
+FIELDS = "has_column"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,9 @@ class Match:
     keys: tuple[str, ...]
     values: tuple[str, ...] | None
     is_part: bool = False
+
+
+HAS_FULL_NAME = Match(("qualified_name",), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,13 +274,13 @@ class IndexedGraph:
             yield from self._edges.take(batch)
 
     def _add_fields(self, columns: Sequence[int]) -> Sequence[int]:
-        fields = self._reach(columns, [_FIELDS], "down", None, None)
+        fields = self._reach(columns, [FIELDS], "down", None, None)
         return [*columns, *fields] if fields else columns
 
     @cached_property
     def _has_fields(self) -> bool:
         """Whether a column has fields, which alone have a full name. Edges to columns are many."""
-        return bool(len(self._vertices.select([COLUMN], None, None, Match(("qualified_name",), None))))
+        return bool(len(self._vertices.select([COLUMN], None, None, HAS_FULL_NAME)))
 
     def _reach(
         self,
@@ -289,9 +293,9 @@ class IndexedGraph:
         if depth == 0:
             return []
         adjacencies = [
-            self._edges.adjacency(label, "down" if label == _FIELDS else direction, dag)
+            self._edges.adjacency(label, "down" if label == FIELDS else direction, dag)
             for label in labels
-            if label != _FIELDS or self._has_fields
+            if label != FIELDS or self._has_fields
         ]
         reached: set[int] = set()
         frontier = set(starts)

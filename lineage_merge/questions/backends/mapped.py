@@ -14,13 +14,17 @@ from lineage_merge.graph_format.elements import COLUMN, Edge, edge_of_row
 from lineage_merge.infra.walk_index.layout import NAME_KEYS
 from lineage_merge.infra.walk_index.reading import WalkIndex, integers
 from lineage_merge.questions.backends.columnar import ColumnarVertices, match_scope, select_rows
-from lineage_merge.questions.backends.indexed_graph import Adjacency, IndexedGraph, Match
+from lineage_merge.questions.backends.indexed_graph import (
+    HAS_FULL_NAME,
+    Adjacency,
+    IndexedGraph,
+    Match,
+)
 from lineage_merge.questions.graph import Direction
 
 # Ids of which so many are asked at once are searched in the column, which reads all of it.
 _SCANNED_SHARE = 50
 _INDEXED = frozenset({"id", *NAME_KEYS})
-_HAS_FULL_NAME = Match(("qualified_name",), None)
 
 
 class MappedGraph(IndexedGraph):
@@ -92,7 +96,7 @@ class _Vertices(ColumnarVertices):
     def select(
         self, labels: Sequence[str], environment: str | None, dag: str | None, match: Match | None = None
     ) -> Sequence[int]:
-        if match == _HAS_FULL_NAME and tuple(labels) == (COLUMN,) and not self._index.has_fields:
+        if match == HAS_FULL_NAME and tuple(labels) == (COLUMN,) and not self._index.has_fields:
             return ()
         candidates = self._candidates(match)
         if candidates is None or match is None:
