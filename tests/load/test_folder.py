@@ -200,6 +200,31 @@ def test_a_crash_in_a_load_leaves_the_graph_before(tmp_path: Path, monkeypatch: 
     assert names == ["current", "snapshot", "snapshot"]  # and that of the load before
 
 
+def test_an_interrupt_after_the_graph_was_replaced_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = GraphFolder(tmp_path / "graph")
+    load(graph, shared("daily"))
+    before = whole_folder(graph.path)
+
+    def interrupted(folder: Path) -> None:
+        if folder == graph.path:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("lineage_merge.infra.embedded.graph_store.sync_folder", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        load(graph, shared("weekly"))
+    after = whole_folder(graph.path)
+    assert before[0].keys() < after[0].keys()
+
+
+def test_sets_that_differ_in_where_a_null_character_stands_differ(tmp_path: Path) -> None:
+    graph = GraphFolder(tmp_path / "graph")
+    load(graph, Made().node("a", tags=["x\0y", "z"]))
+    load(graph, Made().node("a", tags=["x", "y\0z"]))
+    assert whole_folder(graph.path)[0][dataset("a")][1]["tags"] == ["x", "y\0z"]
+
+
 @pytest.mark.parametrize("damage", ["cut", "missing", "dangling", "doubled"])
 def test_a_broken_graph_gives_one_line_and_stays_as_it_is(tmp_path: Path, damage: str) -> None:
     graph = GraphFolder(tmp_path / "graph")
