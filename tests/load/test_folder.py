@@ -33,7 +33,7 @@ from tests.graph_reading import whole
 from tests.load import changing_pipeline
 from tests.load.engines import on_both_engines
 from tests.made_merges import ALL, Made, dataset
-from tests.snapshots import whole_folder
+from tests.snapshots import whole_folder, write_graph
 
 # What differs between two loads, or between a server and a folder.
 _OF_RUNS = ("last_merged_at", "requests", "elements_read", "state", "load_token", "touched")
@@ -216,6 +216,15 @@ def test_an_interrupt_after_the_graph_was_replaced_keeps_it(
         load(graph, shared("weekly"))
     after = whole_folder(graph.path)
     assert before[0].keys() < after[0].keys()
+
+
+def test_the_order_of_a_graph_depends_on_its_elements_only(tmp_path: Path) -> None:
+    made = shared("daily").edges.values()
+    nodes = shared("daily").nodes.values()
+    for name, edges in (("one", [*made]), ("other", [*made][::-1])):
+        write_graph(tmp_path / name, nodes, edges)
+    one, other = ([*read_graph(tmp_path / name).everything()] for name in ("one", "other"))
+    assert one == other
 
 
 def test_sets_that_differ_in_where_a_null_character_stands_differ(tmp_path: Path) -> None:
