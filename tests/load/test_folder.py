@@ -80,7 +80,15 @@ def of_changes() -> list[Made]:
         changing_pipeline.before(),
         changing_pipeline.after(),
         changing_pipeline.before(),
+        *of_a_move(),
     ]
+
+
+def of_a_move() -> list[Made]:
+    """A dataset of two names, each of a DAG; the last merge joins them, and has no tags any more."""
+    other = Made("weekly").node("old").job("spark", "w", {"of_w": ["old"]})
+    own = [Made("daily").node("new", tags=tags).job("spark", "d", {"of_d": ["new"]}) for tags in (["x"], [])]
+    return [other, own[0], own[1].alias("old", "new")]
 
 
 @pytest.mark.jvm
@@ -225,6 +233,15 @@ def test_the_order_of_a_graph_depends_on_its_elements_only(tmp_path: Path) -> No
         write_graph(tmp_path / name, nodes, edges)
     one, other = ([*read_graph(tmp_path / name).everything()] for name in ("one", "other"))
     assert one == other
+
+
+def test_values_stay_on_a_vertex_to_which_one_of_another_dag_is_moved(tmp_path: Path) -> None:
+    graph = GraphFolder(tmp_path / "graph")
+    for made in of_a_move():
+        load(graph, made)
+    label_and_values = whole_folder(graph.path)[0][dataset("new")]
+    assert label_and_values[1]["dag_name"] == ["daily", "weekly"]
+    assert label_and_values[1]["tags"] == ["x"]
 
 
 def test_sets_that_differ_in_where_a_null_character_stands_differ(tmp_path: Path) -> None:
