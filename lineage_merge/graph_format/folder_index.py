@@ -34,7 +34,7 @@ def open_folder_index(folder: str) -> WalkIndex | None:
     A damaged index counts as none: the files have all that it has.
     """
     index = _index_of(folder)
-    if index is None or not (index / _FILES).exists():
+    if index is None or not find_spec("pyarrow"):
         return None
     import pyarrow as pa
 
