@@ -59,13 +59,15 @@ def table_of_parquet(content: bytes, schema: Any) -> Any:
     from pyarrow import parquet
 
     encoded = pa.dictionary(pa.int32(), pa.string())
-    wanted = [
+    opened = parquet.ParquetFile(BytesIO(content))
+    stored = {field.name: field.type for field in opened.schema_arrow}
+    known = [
         field.with_type(encoded) if field.type == pa.string() and field.name != "id" else field
         for field in schema
+        if field.name in stored
     ]
-    texts = [field.name for field in wanted if field.type == encoded]
-    file = parquet.ParquetFile(BytesIO(content), read_dictionary=texts)
-    known = [field for field in wanted if field.name in file.schema_arrow.names]
+    texts = [field.name for field in known if field.type == encoded and not stored[field.name].num_fields]
+    file = parquet.ParquetFile(BytesIO(content), metadata=opened.metadata, read_dictionary=texts)
     return file.read([field.name for field in known]).cast(pa.schema(known))
 
 

@@ -91,7 +91,10 @@ class ParquetColumns:
                 parts += file.read(columns=[name]).column(0).chunks
             except (pa.ArrowException, OSError):
                 raise report_damage(location) from None
-        return concatenate(parts, name)
+        try:
+            return concatenate(parts, name)
+        except pa.ArrowException:  # texts in one file, numbers in another
+            raise report_damage(self.files[0][0]) from None
 
 
 def open_parquet(files: Iterable[str]) -> ParquetColumns:
@@ -355,6 +358,8 @@ def _encode(column: Any, name: str) -> Any:
         return column.dictionary_decode()
     if pa.types.is_large_string(kind):
         column = column.cast(pa.string())
+    if pa.types.is_integer(kind):
+        return column.cast(pa.int64())
     return column.dictionary_encode() if column.type == pa.string() and name not in _UNIQUE else column
 
 

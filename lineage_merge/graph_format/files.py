@@ -132,7 +132,11 @@ def read_table(folder: str, kind: FileKind) -> Any:
     import pyarrow as pa
 
     tables = [*_read_tables(_path(folder, kind), kind.name, kind.ddl)]
-    return pa.concat_tables(tables) if tables else arrow_schema(kind.ddl).empty_table()
+    return (
+        pa.concat_tables(tables, promote_options="default")
+        if tables
+        else arrow_schema(kind.ddl).empty_table()
+    )
 
 
 def _read_locally(path: str, name: str, ddl: str) -> Iterator[Row]:

@@ -4,16 +4,17 @@ Only of folders on a disk, which can map it into memory, and of a size for which
 read as fast without, and for very many this process would need too much memory to write it.
 """
 
+import json
 import shutil
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from lineage_merge.graph_format.arrow import arrow_schema
 from lineage_merge.graph_format.columns import Columns, JsonColumns, open_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.graph_format.stored_files import find_stored_files
-from lineage_merge.infra.walk_index.layout import VERTICES
 from lineage_merge.infra.walk_index.reading import WalkIndex
 from lineage_merge.infra.walk_index.writing import write_walk_index
 from lineage_merge.model.errors import IntermediateError
@@ -22,23 +23,23 @@ from lineage_merge.model.errors import IntermediateError
 MIN_ROWS = 50_000
 MAX_ROWS = 12_000_000
 _FOLDER = "index"
+# Sizes and times of the files of which an index was written: another file may be as old.
+_FILES = "files.json"
 _KINDS = (("nodes", node_ddl()), ("edges", edge_ddl()))
 
 
 def open_folder_index(folder: str) -> WalkIndex | None:
-    """Return the index of a folder; None if it has none that is newer than its files.
+    """Return the index of a folder; None if it has none of the files that are there.
 
     A damaged index counts as none: the files have all that it has.
     """
     index = _index_of(folder)
-    if index is None or not (index / VERTICES).exists():
+    if index is None or not find_spec("pyarrow"):
         return None
     import pyarrow as pa
 
-    with suppress(pa.ArrowException, OSError):
-        made_at = (index / VERTICES).stat().st_mtime_ns
-        files = [file for kind, _ in _KINDS for file in (index.parent / kind).iterdir()]
-        if files and all(file.stat().st_mtime_ns <= made_at for file in files):
+    with suppress(pa.ArrowException, OSError, ValueError):
+        if json.loads((index / _FILES).read_text(encoding="utf-8")) == _list_files(index.parent):
             return WalkIndex.open(index)
     return None
 
@@ -53,16 +54,27 @@ def write_folder_index(folder: str, *, at_least: int = MIN_ROWS) -> None:
     if index is None or not find_spec("pyarrow"):
         return
     shutil.rmtree(index, ignore_errors=True)
+    files = _list_files(index.parent)
     nodes, edges = (_open(f"{folder.rstrip('/')}/{kind}", kind, ddl) for kind, ddl in _KINDS)
     if not at_least <= nodes.num_rows + edges.num_rows <= MAX_ROWS:
         return
     try:
         index.mkdir()
-        write_walk_index(index, _table(nodes), _table(edges), lambda file: file.open("wb"))
+        write_walk_index(
+            index, _table(nodes, node_ddl()), _table(edges, edge_ddl()), lambda file: file.open("wb")
+        )
+        (index / _FILES).write_text(json.dumps(files), encoding="utf-8")
     except ValueError:  # questions read the files, and say what is wrong with them
         shutil.rmtree(index)
     except OSError as error:
         raise IntermediateError(f"{index}: {error.strerror or error}") from None
+
+
+def _list_files(folder: Path) -> dict[str, list[int]]:
+    """Return size and time of each node and edge file."""
+    files = (file for kind, _ in _KINDS for file in (folder / kind).rglob("*") if file.is_file())
+    stats = ((file, file.stat()) for file in files)
+    return {file.relative_to(folder).as_posix(): [stat.st_size, stat.st_mtime_ns] for file, stat in stats}
 
 
 def _index_of(folder: str) -> Path | None:
@@ -78,7 +90,9 @@ def _open(path: str, kind: str, ddl: str) -> Columns:
     return JsonColumns(path, kind, files, ddl)
 
 
-def _table(columns: Columns) -> Any:
+def _table(columns: Columns, ddl: str) -> Any:
     import pyarrow as pa
 
+    if not columns.num_rows:
+        return arrow_schema(ddl).empty_table()
     return pa.table({name: columns.column(name) for name in columns.names})

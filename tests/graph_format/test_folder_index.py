@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from lineage_merge.graph_format import folder_index
+from lineage_merge.graph_format.arrow import arrow_schema
 from lineage_merge.graph_format.elements import ALL_VERTEX_LABELS, COLUMN
 from lineage_merge.graph_format.folder_index import open_folder_index, write_folder_index
+from lineage_merge.graph_format.schema import edge_ddl
 from lineage_merge.infra.walk_index.reading import WalkIndex
+from lineage_merge.model.errors import IntermediateError
 from lineage_merge.questions.backends.columnar import ColumnarGraph
 from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.questions.backends.mapped import MappedGraph
@@ -121,3 +125,53 @@ def test_nodes_with_the_same_id_have_no_index(tmp_path: Path) -> None:
     file.write_text(file.read_text() + file.read_text().splitlines()[0] + "\n")
     write_folder_index(folder, at_least=0)
     assert not Path(folder, "index").exists()
+
+
+@pytest.mark.parametrize("change", ["other", "fewer", "more"])
+def test_an_index_of_other_files_of_the_same_age_is_not_used(folder: str, change: str) -> None:
+    write_folder_index(folder, at_least=0)
+    file = next(Path(folder, "nodes").iterdir())
+    first, *_ = lines = file.read_text().splitlines(keepends=True)
+    status = file.stat()
+    if change == "other":
+        file.write_text("".join(lines[:-1]))
+    elif change == "fewer":
+        file.unlink()
+    else:
+        file = file.with_name("part-00009.json")
+        file.write_text(first.replace("|wh|", "|new|"))
+    if change != "fewer":
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert open_folder_index(folder) is None
+
+
+def test_a_folder_without_edges_has_an_index(folder: str) -> None:
+    edges = Path(folder, "edges")
+    for file in edges.iterdir():
+        file.unlink()
+    parquet.write_table(arrow_schema(edge_ddl()).empty_table(), edges / "part-00000.parquet")
+    _, indexed = both(folder)
+    assert indexed.vertices([at("a")])
+    assert not indexed.edges_from([at("a")], ["feeds"])
+
+
+def test_files_with_other_integers_are_one_column(tmp_path: Path) -> None:
+    for kind in ("nodes", "edges"):
+        (tmp_path / kind).mkdir()
+    for number, kind in enumerate((pa.int64(), pa.int32())):
+        row = {"id": [at(f"n{number}")], "label": ["job"], "rows_written": pa.array([number], kind)}
+        parquet.write_table(pa.table(row), tmp_path / "nodes" / f"part-{number}.parquet")
+    parquet.write_table(arrow_schema(edge_ddl()).empty_table(), tmp_path / "edges" / "part-0.parquet")
+    found = read_folder(str(tmp_path)).vertices([at("n0"), at("n1")])
+    assert [vertex.properties["rows_written"] for vertex in found] == [0, 1]
+
+
+def test_files_with_texts_and_numbers_in_one_column_give_one_line(tmp_path: Path) -> None:
+    for kind in ("nodes", "edges"):
+        (tmp_path / kind).mkdir()
+    for number, value in enumerate(("text", 1)):
+        row = {"id": [at(f"n{number}")], "label": ["job"], "description": [value]}
+        parquet.write_table(pa.table(row), tmp_path / "nodes" / f"part-{number}.parquet")
+    parquet.write_table(arrow_schema(edge_ddl()).empty_table(), tmp_path / "edges" / "part-0.parquet")
+    with pytest.raises(IntermediateError, match="invalid"):
+        read_folder(str(tmp_path)).vertices([at("n0")])

@@ -33,7 +33,7 @@ from tests.graph_reading import whole
 from tests.load import changing_pipeline
 from tests.load.engines import on_both_engines
 from tests.made_merges import ALL, Made, dataset
-from tests.snapshots import whole_folder
+from tests.snapshots import whole_folder, write_graph
 
 # What differs between two loads, or between a server and a folder.
 _OF_RUNS = ("last_merged_at", "requests", "elements_read", "state", "load_token", "touched")
@@ -80,7 +80,15 @@ def of_changes() -> list[Made]:
         changing_pipeline.before(),
         changing_pipeline.after(),
         changing_pipeline.before(),
+        *of_a_move(),
     ]
+
+
+def of_a_move() -> list[Made]:
+    """A dataset of two names, each of a DAG; the last merge joins them, and has no tags any more."""
+    other = Made("weekly").node("old").job("spark", "w", {"of_w": ["old"]})
+    own = [Made("daily").node("new", tags=tags).job("spark", "d", {"of_d": ["new"]}) for tags in (["x"], [])]
+    return [other, own[0], own[1].alias("old", "new")]
 
 
 @pytest.mark.jvm
@@ -198,6 +206,49 @@ def test_a_crash_in_a_load_leaves_the_graph_before(tmp_path: Path, monkeypatch: 
     assert dataset("later") in whole_folder(graph.path)[0]
     names = sorted(each.name.partition("-")[0] for each in graph.path.iterdir())
     assert names == ["current", "snapshot", "snapshot"]  # and that of the load before
+
+
+def test_an_interrupt_after_the_graph_was_replaced_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = GraphFolder(tmp_path / "graph")
+    load(graph, shared("daily"))
+    before = whole_folder(graph.path)
+
+    def interrupted(folder: Path) -> None:
+        if folder == graph.path:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("lineage_merge.infra.embedded.graph_store.sync_folder", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        load(graph, shared("weekly"))
+    after = whole_folder(graph.path)
+    assert before[0].keys() < after[0].keys()
+
+
+def test_the_order_of_a_graph_depends_on_its_elements_only(tmp_path: Path) -> None:
+    made = shared("daily").edges.values()
+    nodes = shared("daily").nodes.values()
+    for name, edges in (("one", [*made]), ("other", [*made][::-1])):
+        write_graph(tmp_path / name, nodes, edges)
+    one, other = ([*read_graph(tmp_path / name).everything()] for name in ("one", "other"))
+    assert one == other
+
+
+def test_values_stay_on_a_vertex_to_which_one_of_another_dag_is_moved(tmp_path: Path) -> None:
+    graph = GraphFolder(tmp_path / "graph")
+    for made in of_a_move():
+        load(graph, made)
+    label_and_values = whole_folder(graph.path)[0][dataset("new")]
+    assert label_and_values[1]["dag_name"] == ["daily", "weekly"]
+    assert label_and_values[1]["tags"] == ["x"]
+
+
+def test_sets_that_differ_in_where_a_null_character_stands_differ(tmp_path: Path) -> None:
+    graph = GraphFolder(tmp_path / "graph")
+    load(graph, Made().node("a", tags=["x\0y", "z"]))
+    load(graph, Made().node("a", tags=["x", "y\0z"]))
+    assert whole_folder(graph.path)[0][dataset("a")][1]["tags"] == ["x", "y\0z"]
 
 
 @pytest.mark.parametrize("damage", ["cut", "missing", "dangling", "doubled"])

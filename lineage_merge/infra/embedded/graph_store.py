@@ -191,10 +191,11 @@ def _write(graph: Path, tables: GraphTables, before: Path | None, same_edges: Pa
         link = graph / f"{name}.link"
         link.symlink_to(name)
         link.replace(graph / CURRENT)
-        sync_folder(graph)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        if snapshot_folder(graph) != folder:
+            shutil.rmtree(folder, ignore_errors=True)
         raise
+    sync_folder(graph)
     for other in graph.glob(f"{_PREFIX}*"):
         if other not in (folder, before):
             shutil.rmtree(other, ignore_errors=True)

@@ -3,7 +3,7 @@
 ::
 
     index/vertices.arrow    rows by id; texts by dictionary, but for ids
-    index/edges.arrow       rows by target; `from` and `to` are positions of vertices
+    index/edges.arrow       rows by target and id; `from` and `to` are positions of vertices
     index/adjacency.arrow   per label and direction: the vertex here, the one there, the edge
     index/names.arrow       texts by which vertices are found, sorted, and the vertices that have them
 

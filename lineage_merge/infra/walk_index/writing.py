@@ -96,7 +96,8 @@ def sort_edges(edges: Any, vertices: Any) -> Any:
     complete = pc.and_(pc.is_valid(lines["_0"]), pc.is_valid(lines["_1"]))
     if not pc.all(complete).as_py():
         lines = lines.filter(complete).combine_chunks()
-    order = pc.sort_indices(lines["_1"])
+    keys = [(name, "ascending") for name in ("_1", "id") if name in lines.column_names]
+    order = pc.sort_indices(lines, sort_keys=keys)
     names = [*(name for name in lines.column_names if name not in (*_ENDS, "_0", "_1")), "_0", "_1"]
     return lines.select(names).rename_columns([*names[:-2], *_ENDS]).take(order).combine_chunks()
 

@@ -3,13 +3,10 @@
 from collections.abc import Iterable
 from operator import attrgetter
 
-from lineage_merge.graph_format.schema import EDGE_KEYS, NODE_KEYS, SETS, Row
+from lineage_merge.graph_format.schema import COUNTED, EDGE_KEYS, NODE_KEYS, SETS, Row
 from lineage_merge.load.diff import Change, get_first_seen
 from lineage_merge.load.element_rows import job_of, row_to_write
-from lineage_merge.load.folder.draft import (
-    Draft,
-    drop_values,
-)
+from lineage_merge.load.folder.draft import TAGS, Draft, drop_values
 from lineage_merge.load.load_plan import LoadPlan
 from lineage_merge.load.resolve_names import NOT_MOVED
 from lineage_merge.model.elements import edge_id
@@ -35,7 +32,7 @@ def make_changes(plan: LoadPlan, draft: Draft, dag_name: str, now: int) -> None:
     for edge in edges:
         row = row_to_write(edge.row, EDGE_KEYS, edge.to_write, get_first_seen(edge, now))
         draft.write_edge(row)
-    _clear(draft, nodes, edges)
+    _clear(draft, nodes, edges, dag_name)
     for identifier in deletions.edges.collect():
         draft.edges.delete(identifier)
     draft.untag(deletions.vertices.collect(), dag_name)
@@ -51,8 +48,11 @@ def _write_node(draft: Draft, node: Change, now: int) -> None:
         vertex["label"] = row["label"]
 
 
-def _clear(draft: Draft, nodes: Iterable[Change], edges: Iterable[Change]) -> None:
-    """Remove properties, and values of properties, that the merge no longer has."""
+def _clear(draft: Draft, nodes: Iterable[Change], edges: Iterable[Change], dag_name: str) -> None:
+    """Remove properties, and values of properties, that the merge no longer has.
+
+    Values stay if a dataset of another DAG was moved to the vertex, but for those of whichever DAG counts.
+    """
     for table, elements in ((draft.vertices, nodes), (draft.edges, edges)):
         for element in elements:
             if not (element.cleared or element.dropped):
@@ -60,8 +60,10 @@ def _clear(draft: Draft, nodes: Iterable[Change], edges: Iterable[Change]) -> No
             if row := table.get(element.row["id"]):
                 for name in element.cleared:
                     row.pop(name, None)
+                is_shared = any(tag != dag_name for tag in row.get(TAGS) or ())
                 for name, values in element.dropped:
-                    drop_values(row, name, values)
+                    if name in COUNTED or not is_shared:
+                        drop_values(row, name, values)
 
 
 def _move(draft: Draft, duplicate: str, canonical: str) -> None:

@@ -94,9 +94,13 @@ def _are_equal(incoming: Any, stored: Any, name: str, known: Any, found: Any) ->
     if not (_has(name, incoming) and _has(name, stored)):
         return unknown
     if pa.types.is_list(new.type):
-        same = compute.and_(
-            compute.equal(compute.binary_join(new, _SEPARATOR), compute.binary_join(old, _SEPARATOR)),
-            compute.equal(compute.list_value_length(new), compute.list_value_length(old)),
+        same = reduce(
+            compute.and_,
+            [
+                compute.equal(compute.binary_join(new, _SEPARATOR), compute.binary_join(old, _SEPARATOR)),
+                compute.equal(compute.list_value_length(new), compute.list_value_length(old)),
+                compute.invert(_has_separator(new)),
+            ],
         )
     elif pa.types.is_dictionary(new.type):
         codes = compute.index_in(new.dictionary, value_set=old.dictionary)
@@ -104,6 +108,15 @@ def _are_equal(incoming: Any, stored: Any, name: str, known: Any, found: Any) ->
     else:
         same = compute.equal(new, old)
     return compute.or_(compute.fill_null(same, False), unknown)
+
+
+def _has_separator(column: Any) -> Any:
+    """Return for each set whether one of its texts has the separator, so that joined texts say too little."""
+    pa = arrow()
+    compute = pa.compute
+    texts = compute.match_substring(compute.list_flatten(column), _SEPARATOR)
+    found = compute.list_parent_indices(column).filter(texts).cast(pa.int32())
+    return compute.is_in(_all_positions(len(column)), value_set=found)
 
 
 def _is_unknown(column: Any) -> Any:
