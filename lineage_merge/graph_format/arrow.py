@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge.graph_format.schema import Row
+from lineage_merge.infra.embedded.graph_tables import array_of
 
 # Bytes that are parsed at a time, and at most.
 _BLOCK = 1 << 20
@@ -46,7 +47,7 @@ def table_of_rows(rows: Sequence[Row], schema: Any) -> Any:
 
     known = set().union(*rows)
     fields = [field for field in schema if field.name in known]
-    columns = [pa.array([row.get(field.name) for row in rows], field.type) for field in fields]
+    columns = [array_of([row.get(field.name) for row in rows], field.type) for field in fields]
     return pa.table(columns, schema=pa.schema(fields))
 
 

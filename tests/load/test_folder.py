@@ -386,3 +386,15 @@ def test_a_load_waits_for_another_process_and_says_so(
         holder.kill()
         holder.join()
     assert dataset("a") in whole_folder(tmp_path / "graph")[0]
+
+
+def test_an_unpaired_surrogate_is_stored_as_a_question_mark(tmp_path: Path) -> None:
+    graph = GraphFolder(tmp_path / "graph")
+    load(graph, Made("daily").node("a", description="\ud800 text", tags=["\udfff", "x"]))
+    (values,) = [values for _, values in whole_folder(graph.path)[0].values()]
+    assert values["description"] == ["? text"]
+    assert values["tags"] == ["?", "x"]
+    assert load(graph, Made("daily").node("a", description="\ud800 text", tags=["\udfff", "x"])).nodes == 0
+    stored = read_graph(graph.path)
+    assert not stored.find_named("\udcff", ["table"])
+    assert not stored.search("\udcff", ["table"])

@@ -132,6 +132,21 @@ def _chunks(table: Any, name: str, wanted: Any) -> list[Any]:
     return chunks
 
 
+def array_of(values: Sequence[Any], kind: Any) -> Any:
+    """Return values as an array, with a question mark for an unpaired surrogate, which Arrow rejects."""
+    pa = arrow()
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        return pa.array([*map(_replace_surrogates, values)], kind)
+
+
+def _replace_surrogates(value: Any) -> Any:
+    if isinstance(value, list | tuple | set | frozenset):
+        return [*map(_replace_surrogates, value)]
+    return value.encode(errors="replace").decode() if isinstance(value, str) else value
+
+
 def table_of(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Any:
     """Return rows of node or edge files as a table; keys that are not declared are omitted."""
     pa = arrow()
@@ -146,6 +161,6 @@ def table_of(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Any:
             elif column_type == "string":
                 values = [value if value is None or type(value) is str else str(value) for value in values]
             types = {"string": pa.string(), "long": pa.int64(), "set": pa.list_(pa.string())}
-            arrays[name] = pa.array(values, types[column_type])
+            arrays[name] = array_of(values, types[column_type])
     missing = {name: pa.nulls(len(many), pa.string()) for name in _REQUIRED[kind] if name not in known}
     return pa.table(arrays | missing)

@@ -135,7 +135,7 @@ class IndexedGraph:
         self, text: str, labels: Sequence[str], environment: str | None = None, dag: str | None = None
     ) -> list[Vertex]:
         """See `LineageGraph`."""
-        match = Match(("id", *NAMES), (text,))
+        match = Match(("id", *NAMES), (_storable(text),))
         return self._vertices.take(self._vertices.select(labels, environment, dag, match))
 
     def search(
@@ -147,7 +147,7 @@ class IndexedGraph:
         limit: int | None = None,
     ) -> list[Vertex]:
         """See `LineageGraph`."""
-        match = Match(SEARCHED, case_variants(text), is_part=True) if text else None
+        match = Match(SEARCHED, case_variants(_storable(text)), is_part=True) if text else None
         selected = self._vertices.select(labels, environment, dag, match)
         by_id = zip(self._vertices.ids(selected), selected, strict=True)
         ordered = sorted(by_id) if limit is None else nsmallest(limit, by_id)
@@ -337,6 +337,11 @@ class IndexedGraph:
         }
         names = iter(self._edges.values("job_name", [edge for into in edges.values() for edge in into]))
         return {dataset: {next(names) for _ in into} for dataset, into in edges.items()}
+
+
+def _storable(text: str) -> str:
+    """Return a text as files have it: with a question mark for an unpaired surrogate."""
+    return text.encode(errors="replace").decode()
 
 
 def sort_edges(ends: Iterable[tuple[int, int, int]]) -> Adjacency:
