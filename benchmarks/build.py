@@ -73,7 +73,7 @@ def measure(folder: Path, plans: int, master: str) -> Case:
         spark = stack.enter_context(session(SparkOptions(master=master)))
         # Workers are up and the JVM has run something before the clock starts.
         spark.sparkContext.parallelize(range(8), 2).map(lambda number: number + 1).count()
-        watch = _heap_watch(spark) if on_cluster else _memory_mb
+        watch = _heap_watch(spark) if on_cluster else memory_mb
         with _largest(watch, 2.0 if on_cluster else 0.5) as seen:
             start = time.perf_counter()
             built = build(spark, config)
@@ -126,8 +126,11 @@ def _heap_watch(spark: object) -> Callable[[], float]:
     return used
 
 
-def _memory_mb() -> float:
-    """Return the MB of this process and its descendants, shared pages counted once. Linux only."""
+def memory_mb(program: str = "") -> float:
+    """Return the MB of this process and its descendants, shared pages counted once. Linux only.
+
+    `program`: only of those whose name begins with it.
+    """
     whole, waiting = 0, [os.getpid()]
     while waiting:
         place = Path(f"/proc/{waiting.pop()}")
@@ -135,6 +138,8 @@ def _memory_mb() -> float:
             waiting += [
                 int(child) for task in place.glob("task/*/children") for child in task.read_text().split()
             ]
+            if not place.joinpath("comm").read_text().startswith(program):
+                continue
             for line in place.joinpath("smaps_rollup").read_text().splitlines():
                 if line.startswith("Pss:"):
                     whole += int(line.split()[1])

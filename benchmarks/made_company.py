@@ -10,9 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from lineage_merge.graph_format.arrow import arrow_schema, table_of_rows, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history.layout import DagScope
+from lineage_merge.infra.arrow_tables import table_of_rows
 from lineage_merge.merge.report import EMPTY, REPORT
 from lineage_merge.merge.source_completeness import SourceCompleteness
 from lineage_merge.model.elements import JobKey, column_id, edge_id, job_id

@@ -24,6 +24,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from benchmarks import made_company, options, results
+from benchmarks.build import memory_mb
 from benchmarks.results import Figure
 from lineage_merge.exporters.page import Options, render
 from tests.page import chromium
@@ -148,7 +149,7 @@ def measure_folder(program: str, written: WrittenFolder) -> tuple[float, float, 
         page.evaluate(_PAINTED)
         opened = time.perf_counter() - started
         first, second = (_trace(page, int(written.tables * share)) for share in (0.3, 0.7))
-        memory = chromium_mb()
+        memory = memory_mb("chrom")
         browser.close()
     return opened, first, second, memory
 
@@ -158,25 +159,6 @@ def _trace(page: Page, table: int) -> float:
     page.locator("#search").fill(f"{name}#column_3")
     page.locator("#results .found").wait_for()
     return float(page.evaluate(_TRACE, f"{name}.column_3")) / 1e3
-
-
-def chromium_mb() -> float:
-    """Return the MB of this process's Chromium, shared pages counted once. Linux only."""
-    whole, waiting = 0, [os.getpid()]
-    while waiting:
-        place = Path(f"/proc/{waiting.pop()}")
-        try:
-            waiting += [
-                int(child) for task in place.glob("task/*/children") for child in task.read_text().split()
-            ]
-            if not place.joinpath("comm").read_text().startswith("chrom"):
-                continue
-            for line in place.joinpath("smaps_rollup").read_text().splitlines():
-                if line.startswith("Pss:"):
-                    whole += int(line.split()[1])
-        except OSError:
-            continue  # it has ended meanwhile
-    return whole / 1e3
 
 
 def figures_of_folders(program: str, folders: Sequence[WrittenFolder], rounds: int) -> Iterator[Figure]:

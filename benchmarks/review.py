@@ -28,8 +28,9 @@ from unittest.mock import patch
 
 from benchmarks import options, results
 from benchmarks.results import Figure
-from lineage_merge.graph_format.arrow import arrow_schema, table_of_rows, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
+from lineage_merge.infra.arrow_tables import table_of_rows
 from lineage_merge.merge import join
 from lineage_merge.merge.dataset_resolver import from_config
 from lineage_merge.orchestration.configuration import CONFIGURATION

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from lineage_merge.graph_format.elements import COLUMN, JOB, name_parts, title_of_id
 from lineage_merge.graph_format.schema import DATASET_LABELS
-from lineage_merge.infra.walk_index.layout import VERTICES
+from lineage_merge.infra.walk_index.reading import VERTICES
 from lineage_merge.model.elements import column_of, decode, dot_path, encode
 
 if TYPE_CHECKING:

@@ -1,13 +1,12 @@
 """Parquet files of nodes and edges through pyarrow, without Spark."""
 
-from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from lineage_merge.graph_format.schema import Row
-from lineage_merge.infra.embedded.graph_tables import array_of
+from lineage_merge.infra.arrow_tables import positions_of
 
 # Bytes that are parsed at a time, and at most.
 _BLOCK = 1 << 20
@@ -39,16 +38,6 @@ def write_parquet(
     ]
     complete = pa.table(columns, schema=schema)
     pq.write_table(complete, file, compression=compression, row_group_size=group_rows)
-
-
-def table_of_rows(rows: Sequence[Row], schema: Any) -> Any:
-    """Return rows as a table with those columns of a schema that a row has; other values are omitted."""
-    import pyarrow as pa
-
-    known = set().union(*rows)
-    fields = [field for field in schema if field.name in known]
-    columns = [array_of([row.get(field.name) for row in rows], field.type) for field in fields]
-    return pa.table(columns, schema=pa.schema(fields))
 
 
 def table_of_parquet(content: bytes, schema: Any) -> Any:
@@ -110,14 +99,3 @@ def _values(column: Any) -> list[Any]:
         return values
     texts = [*encoded.dictionary.to_pylist(), None]
     return [texts[index] for index in positions_of(encoded.indices.fill_null(len(texts) - 1))]
-
-
-def positions_of(numbers: Any) -> "memoryview[int]":
-    """Return the values of an array of integers without nulls as a memory view."""
-    import pyarrow as pa
-
-    values = numbers.cast(pa.int32())
-    if not len(values):
-        return memoryview(array("i"))
-    start = values.offset
-    return memoryview(values.buffers()[1]).cast("i")[start : start + len(values)]

@@ -6,7 +6,6 @@ Arrow by `pyarrow.array` or `pyarrow.scalar`, because these import pandas.
 
 import json
 import re
-from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 
 from lineage_merge.graph_format.arrow import arrow_schema, table_of_lines
 from lineage_merge.graph_format.schema import Row
+from lineage_merge.infra.arrow_tables import position_array, text_array
 from lineage_merge.infra.batches import batched
 from lineage_merge.infra.storage import (
     Slice,
@@ -149,7 +149,7 @@ class JsonColumns:
     kind: str
     files: Sequence[StoredFile]
     ddl: str
-    _loaded: "_Table | None" = None
+    _loaded: "ColumnTable | None" = None
 
     @property
     def num_rows(self) -> int:
@@ -165,7 +165,7 @@ class JsonColumns:
         """See `Columns`."""
         return self._table().column(name)
 
-    def _table(self) -> "_Table":
+    def _table(self) -> "ColumnTable":
         if self._loaded is None:
             parts: dict[str, list[Any]] = {}
             rows = 0
@@ -178,7 +178,7 @@ class JsonColumns:
                 for name, earlier in parts.items():
                     if block.column(name).null_count == block.num_rows:
                         earlier.append(block.num_rows)
-            self._loaded = _Table({name: concatenate(part, name) for name, part in parts.items()}, rows)
+            self._loaded = ColumnTable({name: concatenate(part, name) for name, part in parts.items()}, rows)
         return self._loaded
 
     def _blocks(self) -> Iterator[Any]:
@@ -238,7 +238,9 @@ def invalid_rows(path: str, kind: str) -> IntermediateError:
 
 
 @dataclass
-class _Table:
+class ColumnTable:
+    """Columns by name."""
+
     columns: Mapping[str, Any]
     num_rows: int
 
@@ -259,7 +261,7 @@ def columns_of_rows(rows: Sequence[Mapping[str, Any]], ddl: str) -> Columns:
         for name, column in zip(table.column_names, table.columns, strict=True)
         if column.null_count < len(column)
     }
-    return _Table(known, table.num_rows)
+    return ColumnTable(known, table.num_rows)
 
 
 @dataclass
@@ -316,19 +318,19 @@ class LateColumns:
     @property
     def num_rows(self) -> int:
         """See `Columns`."""
-        return self._opened.num_rows
+        return self._columns.num_rows
 
     @property
     def names(self) -> Collection[str]:
         """See `Columns`."""
-        return self._opened.names
+        return self._columns.names
 
     def column(self, name: str) -> Any:
         """See `Columns`."""
-        return self._opened.column(name)
+        return self._columns.column(name)
 
     @cached_property
-    def _opened(self) -> Columns:
+    def _columns(self) -> Columns:
         return self.open()
 
 
@@ -383,25 +385,6 @@ def values_at(columns: Columns, name: str, positions: Sequence[int]) -> list[Any
     rows = column.take(position_array(positions))
     values: list[Any] = (rows.dictionary_decode() if pa.types.is_dictionary(rows.type) else rows).to_pylist()
     return values
-
-
-def text_array(values: Iterable[str]) -> Any:
-    """Return texts as an array."""
-    import pyarrow as pa
-
-    encoded = [value.encode() for value in values]
-    ends = array("i", [0])
-    for value in encoded:
-        ends.append(ends[-1] + len(value))
-    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
-
-
-def position_array(positions: Sequence[int]) -> Any:
-    """Return positions as an array of 32-bit integers; a memory view is not copied."""
-    import pyarrow as pa
-
-    values = positions if isinstance(positions, memoryview) else array("i", positions)
-    return pa.Array.from_buffers(pa.int32(), len(values), [None, pa.py_buffer(values)])
 
 
 def repeat_text(value: str, number: int) -> Any:

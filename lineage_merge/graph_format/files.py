@@ -20,12 +20,12 @@ from lineage_merge.graph_format.arrow import (
     rows_of_table,
     table_of_lines,
     table_of_parquet,
-    table_of_rows,
     write_parquet,
 )
 from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.graph_format.stored_files import INCOMPLETE, Format, find_stored_files
+from lineage_merge.infra.arrow_tables import table_of_rows
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.json_schema import Checker

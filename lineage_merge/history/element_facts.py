@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
-from lineage_merge.graph_format.columns import report_damage
+from lineage_merge.graph_format.columns import list_known, report_damage
 from lineage_merge.graph_format.comparison import list_compared_values
 from lineage_merge.graph_format.elements import (
     COLUMN,
@@ -126,7 +126,8 @@ def search_rows(
             for group in range(file.num_row_groups):
                 mask = _mask(file, group, numbers, conditions)
                 if mask is not None:
-                    known = _list_columns(file.metadata.row_group(group), numbers, names)
+                    has_values = set(list_known(file.metadata, [group]))
+                    known = [name for name in names if name in has_values]
                     table = file.read_row_group(group, columns=known, use_threads=False).filter(mask)
                     rows += table.to_pylist()
         except OSError:  # of Arrow
@@ -168,14 +169,3 @@ def _is_excluded(statistics: Any, condition: Condition) -> bool:
         return False
     # Texts with a prefix are between it and the prefix with the greatest character.
     return all(prefix > high or low > f"{prefix}\U0010ffff" for prefix in condition.prefixes)
-
-
-def _list_columns(group: Any, numbers: Mapping[str, int], names: Iterable[str]) -> list[str]:
-    """Return the columns that have values in a row group: most properties belong to a few labels only."""
-    return [
-        name
-        for name in names
-        if (number := numbers.get(name)) is None  # a set, whose path has further parts
-        or (statistics := group.column(number).statistics) is None
-        or statistics.num_values
-    ]

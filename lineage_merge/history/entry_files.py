@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge.graph_format.arrow import arrow_schema, table_of_rows, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
 from lineage_merge.graph_format.columns import (
     NEEDS_PYARROW,
     ParquetColumns,
@@ -23,6 +23,7 @@ from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history.fingerprints import Sums, add_sums, sums_of
 from lineage_merge.history.layout import PARTITION_KEYS, Kind
 from lineage_merge.infra import storage
+from lineage_merge.infra.arrow_tables import table_of_rows
 from lineage_merge.infra.batches import batched
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.model.errors import IntermediateError, SourceMissing

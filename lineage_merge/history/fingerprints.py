@@ -42,7 +42,7 @@ def sums_of(table: Any) -> list[int]:
     for start in range(0, len(table), _ROWS):
         part = table.slice(start, _ROWS)
         hashes = [*map(_hash, _row_texts(part))]
-        for elements in _described(part):
+        for elements in _list_described(part):
             for element, value in zip(elements, hashes, strict=True):
                 if element is not None:
                     number = numbers.get(element)
@@ -81,7 +81,7 @@ def _texts(column: Any) -> Any:
     return pa.array([None if each is None else _SEPARATOR.join(sorted(each)) for each in sets], pa.string())
 
 
-def _described(table: Any) -> Iterator[list[str | None]]:
+def _list_described(table: Any) -> Iterator[list[str | None]]:
     """Yield for each row the id of an element that it describes, or the name of the job of an edge."""
     if "from" in table.column_names:
         for name in ("from", "to", "job_name"):

@@ -10,16 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
-from lineage_merge.graph_format.arrow import positions_of
 from lineage_merge.graph_format.columns import (
     Columns,
     ParquetColumns,
     StackedColumns,
     columns_of_rows,
     distinct_texts,
-    position_array,
     rows_at,
-    text_array,
 )
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history import layout, merge_index
@@ -28,6 +25,7 @@ from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName, forma
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.moments import Moment
 from lineage_merge.infra import storage
+from lineage_merge.infra.arrow_tables import position_array, positions_of, text_array
 from lineage_merge.load.element_rows import dataset_of_node, rename_edge
 from lineage_merge.model.errors import NotFound
 

@@ -6,15 +6,14 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, groupby
 from typing import Any, NamedTuple
 
-from lineage_merge.graph_format.arrow import positions_of
 from lineage_merge.graph_format.columns import (
     ParquetColumns,
     concatenate,
     distinct_texts,
     list_known,
     report_damage,
-    text_array,
 )
+from lineage_merge.infra.arrow_tables import positions_of, text_array
 
 # Row groups of which the decoded columns are retained: the next step of a walk is often near.
 _RETAINED = 64

@@ -253,7 +253,7 @@ def write_text(location: str, text: str) -> None:
 
 
 def write_new_texts(folder: str, files: Iterable[tuple[str, str]]) -> None:
-    """Write files, by name, of a new folder that nobody reads yet.
+    """Write files, by name, of a new folder that no process reads yet.
 
     So they are not replaced atomically, and not synced one by one; those in S3 are written concurrently.
     """

@@ -3,7 +3,7 @@
 Elements of a merge and of the graph with equal values are unchanged and need no comparison per property.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Any
 
 from lineage_merge.graph_format.schema import EDGE_PROPERTIES, FIRST_SEEN, NODE_PROPERTIES, SETS, Row
@@ -68,11 +68,16 @@ PROPERTY_NAMES = VERTEX_NAMES | EDGE_NAMES
 
 def node_values(row: Mapping[str, Any]) -> Row:
     """Return the environment and properties of a node that are compared, sets as sorted lists."""
+    return select_values(row, VERTEX_NAMES, SETS)
+
+
+def select_values(row: Mapping[str, Any], names: Container[str], sets: Container[str]) -> Row:
+    """Return the known values of these names, those of `sets` as sorted lists, without empty ones."""
     values: Row = {}
     for name, value in row.items():
-        if value is None or name not in VERTEX_NAMES:
+        if value is None or name not in names:
             continue
-        if name not in SETS:
+        if name not in sets:
             values[name] = value
         elif value:
             values[name] = sorted(value)

@@ -20,7 +20,7 @@ import msgspec
 
 from lineage_merge.graph_format.schema import EDGE_KEYS, FIRST_SEEN, NODE_KEYS, SETS, Row
 from lineage_merge.infra.engine.rows import Rows
-from lineage_merge.load.element_rows import PROPERTY_NAMES, dataset_of_end, dataset_of_node
+from lineage_merge.load.element_rows import PROPERTY_NAMES, dataset_of_end, dataset_of_node, select_values
 
 # Few elements, because a change of any of them reads and writes the digests of all.
 SHARD_ELEMENTS = 256
@@ -127,15 +127,7 @@ def _encode(rows: Iterable[Row]) -> bytes:
 
 
 def _compared_values(row: Row) -> Row:
-    values: Row = {}
-    for name, value in row.items():
-        if value is None or name not in _CODED:
-            continue
-        if name not in _SETS:
-            values[name] = value
-        elif value:
-            values[name] = sorted(value)
-    return values
+    return select_values(row, _CODED, _SETS)
 
 
 def digest_of(encoded: bytes) -> bytes:

@@ -20,8 +20,9 @@ from lineage_merge.graph_format.arrow import rows_of_table
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history.layout import DagScope, history_location
 from lineage_merge.history.recording import Recorder
+from lineage_merge.infra.arrow_tables import get_column
 from lineage_merge.infra.embedded.graph_store import GraphFolder
-from lineage_merge.infra.embedded.graph_tables import GraphTables, column_of
+from lineage_merge.infra.embedded.graph_tables import GraphTables
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.graph_files import default_graph_file
@@ -386,7 +387,7 @@ def _owner_of(built: Built, config: Config) -> tuple[str, str]:
 
 def _owners_in(built: Built) -> list[tuple[str, str]]:
     if built.tables:
-        environments, dags = (column_of(built.tables.vertices, name) for name in ("environment", "dag_name"))
+        environments, dags = (get_column(built.tables.vertices, name) for name in ("environment", "dag_name"))
         return [*product(environments.unique().to_pylist(), dags.unique().to_pylist())]
     return built.nodes.map(_owner).distinct().collect()
 

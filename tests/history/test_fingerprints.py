@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from lineage_merge.graph_format.arrow import arrow_schema, table_of_rows
+from lineage_merge.graph_format.arrow import arrow_schema
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history import fingerprints, layout
 from lineage_merge.history.fingerprints import add_sums, read_fingerprints, sums_of, write_sums
 from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.timeline import TimelineEvent, merges_of, timeline
+from lineage_merge.infra.arrow_tables import table_of_rows
 from lineage_merge.model.errors import IntermediateError
 from lineage_merge.questions.past import resolve_past
 from tests.history.made_history import MadeHistory

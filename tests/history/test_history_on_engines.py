@@ -8,13 +8,14 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyspark.sql import SparkSession
 
 from lineage_merge.config import Config
-from lineage_merge.graph_format.arrow import arrow_schema, table_of_rows
+from lineage_merge.graph_format.arrow import arrow_schema
 from lineage_merge.graph_format.columns import rows_at
 from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.history import entry_files, merge_index
 from lineage_merge.history.entry_files import read_columns, write_rows
 from lineage_merge.history.fingerprints import sums_of
 from lineage_merge.history.layout import DagScope
+from lineage_merge.infra.arrow_tables import table_of_rows
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine

@@ -18,8 +18,8 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyarrow import parquet
 
 from lineage_merge.graph_format.arrow import rows_of_table
+from lineage_merge.infra.arrow_tables import decode_columns
 from lineage_merge.infra.embedded.graph_store import GraphFolder, snapshot_folder
-from lineage_merge.infra.embedded.graph_tables import decode_columns
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load import graph_access

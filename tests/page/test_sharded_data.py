@@ -12,9 +12,9 @@ import pytest
 from lineage_merge.exporters.page import Options, Topic
 from lineage_merge.exporters.page.data import freshness_rows, page_data
 from lineage_merge.exporters.page.sharded import Annotations, Scope, batches, names, write_sharded
+from lineage_merge.exporters.page.sharded.batches import order_by_lineage
 from lineage_merge.exporters.page.sharded.catalog import group_of
 from lineage_merge.exporters.page.sharded.names import NameIndex, Place, key_text, keys_of
-from lineage_merge.exporters.page.sharded.order import order_by_lineage
 from lineage_merge.graph_format.elements import Subgraph
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import ConfigError, NotFound

@@ -23,16 +23,14 @@ from pathlib import Path
 from typing import Any
 
 from lineage_merge.infra import graph_files
+from lineage_merge.infra.arrow_tables import decode_columns, get_column, is_one_of
 from lineage_merge.infra.embedded import file_lock
 from lineage_merge.infra.embedded.file_lock import make_folder, open_private_bytes
 from lineage_merge.infra.embedded.graph_tables import (
     GraphTables,
     Kind,
     arrow,
-    column_of,
-    decode_columns,
     empty_tables,
-    is_one_of,
     require_arrow,
     table_schema,
 )
@@ -86,7 +84,7 @@ class GraphFolder:
         with _readable(folder):
             if index is None:
                 vertices = read_tables(folder).vertices
-                rows = vertices.filter(is_one_of(column_of(vertices, "id"), [identifier]))
+                rows = vertices.filter(is_one_of(get_column(vertices, "id"), [identifier]))
             else:
                 positions = arrow().array(index.positions_of_ids([identifier]), arrow().int32())
                 rows = arrow().Table.from_batches([index.vertices]).take(positions)
@@ -152,9 +150,9 @@ def _tables_of(folder: Path, index: WalkIndex) -> GraphTables:
 def _with_ends(vertices: Any, edges: Any) -> GraphTables:
     """Return the tables with the ids of the ends of edges, for which the index has positions."""
     pa = arrow()
-    ids = column_of(vertices, "id")
+    ids = get_column(vertices, "id")
     for end in ("from", "to"):
-        encoded = pa.DictionaryArray.from_arrays(column_of(edges, end).cast(pa.int32()), ids)
+        encoded = pa.DictionaryArray.from_arrays(get_column(edges, end).cast(pa.int32()), ids)
         edges = edges.set_column(edges.column_names.index(end), end, encoded)
     return GraphTables(vertices, edges)
 

@@ -12,14 +12,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from lineage_merge.infra.walk_index.writing import encode_columns
+from lineage_merge.infra.arrow_tables import array_of, encode_columns
 from lineage_merge.model.errors import EmbeddedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Kind = Literal["vertices", "edges"]
-_KINDS: tuple[Kind, Kind] = ("vertices", "edges")
+KINDS: tuple[Kind, Kind] = ("vertices", "edges")
 ColumnType = Literal["string", "long", "set"]
 _REQUIRED: Mapping[Kind, Sequence[str]] = {
     "vertices": ("id", "label"),
@@ -69,37 +69,8 @@ def table_schema(kind: Kind) -> Any:
 
 def empty_tables() -> GraphTables:
     """Return the tables of a graph without elements."""
-    vertices, edges = (encode_columns(table_schema(kind).empty_table()) for kind in _KINDS)
+    vertices, edges = (encode_columns(table_schema(kind).empty_table()) for kind in KINDS)
     return GraphTables(vertices, edges)
-
-
-def column_of(table: Any, name: str) -> Any:
-    """Return a column of a stored graph as one array; one of unknown values if the table does not have it."""
-    pa = arrow()
-    if name not in table.column_names:
-        return pa.nulls(len(table), pa.string())
-    column = table[name]
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-
-
-def is_one_of(column: Any, texts: Iterable[str]) -> Any:
-    """Return for each row of an array whether its value is one of the texts; false if it is unknown."""
-    pa = arrow()
-    values = pa.array(list(texts), pa.string())
-    if not pa.types.is_dictionary(column.type):
-        return pa.compute.is_in(column.cast(pa.string()), value_set=values)
-    codes = pa.compute.indices_nonzero(pa.compute.is_in(column.dictionary, value_set=values))
-    return pa.compute.is_in(column.indices, value_set=codes.cast(pa.int32()))
-
-
-def decode_columns(table: Any) -> Any:
-    """Return a table whose texts have no dictionary."""
-    pa = arrow()
-    columns = {
-        name: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    }
-    return pa.table(columns)
 
 
 def concat_tables(kind: Kind, tables: Sequence[Any]) -> Any:
@@ -107,19 +78,13 @@ def concat_tables(kind: Kind, tables: Sequence[Any]) -> Any:
     pa = arrow()
     known = {name for table in tables for name in table.column_names}
     joined = {}
-    for name, column_type in columns()[kind].items():
-        if name in known:
-            wanted = _array_type(name, column_type)
-            parts = [chunk for table in tables for chunk in _chunks(table, name, wanted)]
-            joined[name] = pa.chunked_array(parts, wanted)
+    for field in table_schema(kind):
+        if field.name in known:
+            is_encoded = field.type == pa.string() and field.name != "id"
+            wanted = pa.dictionary(pa.int32(), pa.string()) if is_encoded else field.type
+            parts = [chunk for table in tables for chunk in _chunks(table, field.name, wanted)]
+            joined[field.name] = pa.chunked_array(parts, wanted)
     return encode_columns(pa.table(joined))
-
-
-def _array_type(name: str, column_type: ColumnType) -> Any:
-    pa = arrow()
-    if column_type == "string":
-        return pa.string() if name == "id" else pa.dictionary(pa.int32(), pa.string())
-    return pa.int64() if column_type == "long" else pa.list_(pa.string())
 
 
 def _chunks(table: Any, name: str, wanted: Any) -> list[Any]:
@@ -130,21 +95,6 @@ def _chunks(table: Any, name: str, wanted: Any) -> list[Any]:
     encoded = column.dictionary_encode() if column.type == pa.string() != wanted else column
     chunks: list[Any] = encoded.cast(wanted).chunks
     return chunks
-
-
-def array_of(values: Sequence[Any], kind: Any) -> Any:
-    """Return values as an array, with a question mark for an unpaired surrogate, which Arrow rejects."""
-    pa = arrow()
-    try:
-        return pa.array(values, kind)
-    except UnicodeEncodeError:
-        return pa.array([*map(_replace_surrogates, values)], kind)
-
-
-def _replace_surrogates(value: Any) -> Any:
-    if isinstance(value, list | tuple | set | frozenset):
-        return [*map(_replace_surrogates, value)]
-    return value.encode(errors="replace").decode() if isinstance(value, str) else value
 
 
 def table_of(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Any:
@@ -160,7 +110,6 @@ def table_of(kind: Kind, rows: Iterable[Mapping[str, Any]]) -> Any:
                 values = [[value] if isinstance(value, str) else value for value in values]
             elif column_type == "string":
                 values = [value if value is None or type(value) is str else str(value) for value in values]
-            types = {"string": pa.string(), "long": pa.int64(), "set": pa.list_(pa.string())}
-            arrays[name] = array_of(values, types[column_type])
+            arrays[name] = array_of(values, table_schema(kind).field(name).type)
     missing = {name: pa.nulls(len(many), pa.string()) for name in _REQUIRED[kind] if name not in known}
     return pa.table(arrays | missing)

@@ -7,8 +7,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from lineage_merge.infra.arrow_tables import decode_columns
 from lineage_merge.infra.embedded.file_lock import open_private
-from lineage_merge.infra.embedded.graph_tables import GraphTables, decode_columns
+from lineage_merge.infra.embedded.graph_tables import GraphTables
 
 _KEYS = frozenset({"id", "label", "from", "to"})
 

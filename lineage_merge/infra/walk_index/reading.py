@@ -10,16 +10,20 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from lineage_merge.infra.walk_index.layout import (
-    ADJACENCY,
-    EDGES,
-    FIELDS,
-    FORMAT,
-    FORMAT_KEY,
-    NAMES,
-    SPANS_KEY,
-    VERTICES,
-)
+from lineage_merge.infra.arrow_tables import positions_of
+
+VERTICES = "vertices.arrow"
+EDGES = "edges.arrow"
+ADJACENCY = "adjacency.arrow"
+NAMES = "names.arrow"
+# The properties whose texts `names.arrow` has.
+NAME_KEYS = ("name", "qualified_name", "location", "namespace")
+
+# Keys of metadata. Another format is not read.
+FORMAT_KEY = "format"
+FORMAT = "1"
+FIELDS = "has_fields"
+SPANS_KEY = "spans"
 
 Direction = Literal["up", "down"]
 # Otherwise a page in use makes Linux map up to 2 MB around it, which count as memory of the process.
@@ -75,7 +79,7 @@ class WalkIndex:
         span = self._spans.get(f"{label}/{direction}")
         if span is None:
             return _NO_ENDS
-        here, there, edges = (integers(self._adjacency.column(number)) for number in range(3))
+        here, there, edges = (positions_of(self._adjacency.column(number)) for number in range(3))
         cut = slice(*span)
         return here[cut], there[cut], edges[cut]
 
@@ -111,7 +115,7 @@ class WalkIndex:
 
     def _positions_of_code(self, code: int) -> Sequence[int]:
         start = bisect_left(self._codes, code)
-        return integers(self._names.column("vertex"))[start : bisect_right(self._codes, code, start)]
+        return positions_of(self._names.column("vertex"))[start : bisect_right(self._codes, code, start)]
 
     @cached_property
     def _texts(self) -> Any:
@@ -119,16 +123,7 @@ class WalkIndex:
 
     @cached_property
     def _codes(self) -> "memoryview[int]":
-        return integers(self._names.column("text").indices)
-
-
-def integers(column: Any) -> "memoryview[int]":
-    """Return an array of 32-bit integers without nulls as a memory view, which copies nothing."""
-    if not len(column):
-        return memoryview(b"").cast("i")
-    values = memoryview(column.buffers()[1]).cast("i")
-    start: int = column.offset
-    return values[start : start + len(column)]
+        return positions_of(self._names.column("text").indices)
 
 
 def _map(file: Path) -> tuple[Any, dict[str, str]]:

@@ -8,7 +8,8 @@ from io import RawIOBase
 from pathlib import Path
 from typing import IO, Any
 
-from lineage_merge.infra.walk_index.layout import (
+from lineage_merge.infra.arrow_tables import encode_columns, get_column
+from lineage_merge.infra.walk_index.reading import (
     ADJACENCY,
     EDGES,
     FIELDS,
@@ -18,8 +19,8 @@ from lineage_merge.infra.walk_index.layout import (
     NAMES,
     SPANS_KEY,
     VERTICES,
+    WalkIndex,
 )
-from lineage_merge.infra.walk_index.reading import WalkIndex
 
 OpenFile = Callable[[Path], IO[bytes]]
 # Bytes that are written at once.
@@ -54,7 +55,7 @@ def write_walk_index(
 
 def _has_ids(index: Path, vertices: Any) -> bool:
     stored = WalkIndex.open(index)
-    return stored is not None and stored.vertices.column("id").equals(_column(vertices, "id"))
+    return stored is not None and stored.vertices.column("id").equals(get_column(vertices, "id"))
 
 
 def _share(source: Path, target: Path, open_file: OpenFile) -> None:
@@ -75,7 +76,7 @@ def sort_vertices(vertices: Any) -> Any:
     nodes = encode_columns(vertices)
     _require(nodes, "id", "label")
     nodes = nodes.take(pc.sort_indices(nodes["id"])).combine_chunks()
-    ids = _column(nodes, "id")
+    ids = get_column(nodes, "id")
     if pc.any(pc.equal(ids[1:], ids[:-1])).as_py():
         raise ValueError("an id is there twice")
     return nodes
@@ -90,7 +91,7 @@ def sort_edges(edges: Any, vertices: Any) -> Any:
 
     lines = encode_columns(edges)
     _require(lines, "label")
-    ids = _column(vertices, "id")
+    ids = get_column(vertices, "id")
     for number, end in enumerate(_ENDS):
         lines = lines.append_column(f"_{number}", _positions(lines[end], ids))
     complete = pc.and_(pc.is_valid(lines["_0"]), pc.is_valid(lines["_1"]))
@@ -102,45 +103,10 @@ def sort_edges(edges: Any, vertices: Any) -> Any:
     return lines.select(names).rename_columns([*names[:-2], *_ENDS]).take(order).combine_chunks()
 
 
-def _column(table: Any, name: str) -> Any:
-    import pyarrow as pa
-
-    column = table[name]
-    return column.chunk(0) if column.num_chunks else pa.array([], column.type)
-
-
 def _require(table: Any, *names: str) -> None:
     for name in names:
         if table[name].null_count:
             raise ValueError(f"the {name} of a row is missing")
-
-
-def encode_columns(table: Any) -> Any:
-    """Return the columns that have values as one chunk each, texts by dictionary, but for ids.
-
-    Raises `ValueError` if the texts of a column have more than 2 GB.
-    """
-    import pyarrow as pa
-
-    required = {"id", "label", *_ENDS}
-    columns: dict[str, Any] = {}
-    for name in table.column_names:
-        column = table[name]
-        if column.null_count == len(column) and name not in required:
-            continue
-        is_id = name == "id"
-        if pa.types.is_dictionary(column.type):
-            column = column.unify_dictionaries()
-            column = column.cast(pa.string()) if is_id else column
-        elif column.type == pa.string() and not is_id:
-            column = column.dictionary_encode()
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):  # its texts do not fit one array
-            if column.num_chunks > 1:
-                raise ValueError(f"the column {name} has more than 2 GB of text")
-            column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
-        columns[name] = column
-    return pa.table(columns)
 
 
 def _positions(column: Any, ids: Any) -> Any:

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import Any, NamedTuple
 
-from lineage_merge.graph_format.columns import position_array
-from lineage_merge.infra.embedded.graph_tables import arrow, column_of, is_one_of
+from lineage_merge.infra.arrow_tables import all_positions, get_column, has_member, is_one_of
+from lineage_merge.infra.embedded.graph_tables import arrow
 from lineage_merge.load.element_rows import EDGE_NAMES, VERTEX_NAMES
 from lineage_merge.load.folder.state import FolderState
 from lineage_merge.load.graph_state import LOADER_LABELS
@@ -37,7 +37,7 @@ def compare_vertices(incoming: Any, state: FolderState) -> ComparedRows | None:
     A vertex without the tag of the DAG differs.
     """
     stored = state.tables.vertices
-    of_loader = is_one_of(column_of(stored, "label"), LOADER_LABELS)
+    of_loader = is_one_of(get_column(stored, "label"), LOADER_LABELS)
     owned = arrow().compute.and_(state.has_tag, arrow().compute.invert(of_loader))
     return _compare(incoming, stored, ("label", *VERTEX_NAMES), owned, state.has_tag)
 
@@ -45,7 +45,7 @@ def compare_vertices(incoming: Any, state: FolderState) -> ComparedRows | None:
 def compare_edges(incoming: Any, state: FolderState) -> ComparedRows | None:
     """Compare the edges of a merge; None if two have the same id, or one has none."""
     pa, stored = arrow(), state.tables.edges
-    owned = pa.compute.is_in(_all_positions(len(stored)), value_set=state.edges_of_dag.cast(pa.int32()))
+    owned = pa.compute.is_in(all_positions(len(stored)), value_set=state.edges_of_dag.cast(pa.int32()))
     return _compare(incoming, stored, EDGE_NAMES - _UNCOMPARED, owned, owned)
 
 
@@ -54,10 +54,10 @@ def _compare(
 ) -> ComparedRows | None:
     pa = arrow()
     compute = pa.compute
-    ids = column_of(incoming, "id")
+    ids = get_column(incoming, "id")
     if ids.null_count or compute.count_distinct(ids).as_py() != len(ids):
         return None
-    places = compute.index_in(ids, value_set=column_of(stored, "id"))
+    places = compute.index_in(ids, value_set=get_column(stored, "id"))
     known = compute.indices_nonzero(places.is_valid()).cast(pa.int32())
     found = places.take(known)
     masks = [
@@ -66,7 +66,7 @@ def _compare(
     equal = reduce(compute.and_, masks, may_be_equal.take(found))
     different = compute.invert(equal)
     is_missing = compute.and_(
-        owned, compute.invert(compute.is_in(_all_positions(len(stored)), value_set=found))
+        owned, compute.invert(compute.is_in(all_positions(len(stored)), value_set=found))
     )
     return ComparedRows(
         new=compute.indices_nonzero(places.is_null()),
@@ -81,15 +81,11 @@ def _has(name: str, *tables: Any) -> bool:
     return any(name in table.column_names for table in tables)
 
 
-def _all_positions(number: int) -> Any:
-    return position_array(range(number))
-
-
 def _are_equal(incoming: Any, stored: Any, name: str, known: Any, found: Any) -> Any:
     """Return for each pair of rows whether they have the same value of a column, or none."""
     pa = arrow()
     compute = pa.compute
-    new, old = column_of(incoming, name).take(known), column_of(stored, name).take(found)
+    new, old = get_column(incoming, name).take(known), get_column(stored, name).take(found)
     unknown = compute.and_(_is_unknown(new), _is_unknown(old))
     if not (_has(name, incoming) and _has(name, stored)):
         return unknown
@@ -112,11 +108,8 @@ def _are_equal(incoming: Any, stored: Any, name: str, known: Any, found: Any) ->
 
 def _has_separator(column: Any) -> Any:
     """Return for each set whether one of its texts has the separator, so that joined texts say too little."""
-    pa = arrow()
-    compute = pa.compute
-    texts = compute.match_substring(compute.list_flatten(column), _SEPARATOR)
-    found = compute.list_parent_indices(column).filter(texts).cast(pa.int32())
-    return compute.is_in(_all_positions(len(column)), value_set=found)
+    compute = arrow().compute
+    return has_member(column, compute.match_substring(compute.list_flatten(column), _SEPARATOR))
 
 
 def _is_unknown(column: Any) -> Any:

@@ -9,21 +9,13 @@ from typing import Any
 
 from lineage_merge.graph_format.arrow import rows_of_table
 from lineage_merge.graph_format.schema import EDGE_KEYS, FIRST_SEEN, NODE_KEYS, RUN_LABELS, SETS, Row
-from lineage_merge.infra.embedded.graph_tables import (
-    GraphTables,
-    Kind,
-    arrow,
-    column_of,
-    concat_tables,
-    is_one_of,
-    table_of,
-)
+from lineage_merge.infra.arrow_tables import get_column, is_one_of
+from lineage_merge.infra.embedded.graph_tables import KINDS, GraphTables, Kind, arrow, concat_tables, table_of
 from lineage_merge.load.element_rows import require_keys
 from lineage_merge.model.errors import GraphRejected
 
 TAGS = "dag_name"
 _KEYS = ("id", "label", "from", "to")
-_KINDS: tuple[Kind, Kind] = ("vertices", "edges")
 # What messages call a row of each table, and its required keys.
 _REQUIRED: Mapping[Kind, tuple[str, tuple[str, ...]]] = {
     "vertices": ("node", NODE_KEYS),
@@ -52,7 +44,7 @@ class DraftTable:
     def prefetch(self, ids: Iterable[str]) -> None:
         """Take rows out of the table, all at once, which is faster than one after the other."""
         wanted = {identifier for identifier in ids if identifier not in self._changed}
-        for row in rows_of_table(self._stored.filter(is_one_of(column_of(self._stored, "id"), wanted))):
+        for row in rows_of_table(self._stored.filter(is_one_of(get_column(self._stored, "id"), wanted))):
             self._changed[row["id"]] = row
         self._looked_up |= wanted
 
@@ -78,7 +70,7 @@ class DraftTable:
     def rows_with(self, names: Iterable[str], values: Iterable[str]) -> Iterator[Row]:
         """Yield the rows, to read, of which a column has one of the values."""
         wanted = frozenset(values)
-        masks = [is_one_of(column_of(self._stored, name), wanted) for name in names]
+        masks = [is_one_of(get_column(self._stored, name), wanted) for name in names]
         mask = reduce(arrow().compute.or_, masks)
         for row in rows_of_table(self._stored.filter(mask)):
             if row["id"] not in self._changed:
@@ -96,7 +88,7 @@ class DraftTable:
                     row[name] = sorted(set(map(str, value))) or None
         if not self._changed:
             return self._stored
-        is_changed = is_one_of(column_of(self._stored, "id"), self._changed)
+        is_changed = is_one_of(get_column(self._stored, "id"), self._changed)
         unchanged = self._stored.filter(arrow().compute.invert(is_changed))
         return concat_tables(self._kind, [unchanged, table_of(self._kind, rows)])
 
@@ -120,11 +112,11 @@ class Draft:
         """
         if not (len(new.vertices) or len(new.edges)):
             return cls(tables)
-        vertices, edges = (_complete(kind, table, now) for kind, table in zip(_KINDS, new, strict=True))
+        vertices, edges = (_complete(kind, table, now) for kind, table in zip(KINDS, new, strict=True))
         known = concat_tables("vertices", [tables.vertices, vertices])
-        ids = column_of(known, "id")
+        ids = get_column(known, "id")
         for end in ("from", "to"):
-            column = column_of(edges, end)
+            column = get_column(edges, end)
             is_known = arrow().compute.is_in(column.dictionary, value_set=ids).take(column.indices)
             for row in rows_of_table(edges.filter(arrow().compute.invert(is_known)).slice(0, 1)):
                 raise _missing_end(row, end)
@@ -199,7 +191,7 @@ def _complete(kind: Kind, table: Any, now: int) -> Any:
     pa = arrow()
     shown, keys = _REQUIRED[kind]
     for key in keys:
-        column = column_of(table, key)
+        column = get_column(table, key)
         is_missing = column.is_null()
         if not pa.types.is_list(column.type):
             is_missing = pa.compute.or_(is_missing, is_one_of(column, [""]))
@@ -207,7 +199,7 @@ def _complete(kind: Kind, table: Any, now: int) -> Any:
             require_keys(shown, row, keys)
     columns = {}
     for name in table.column_names:
-        column = column_of(table, name)
+        column = get_column(table, name)
         if kind == "vertices" and name in SETS:
             column = pa.array([_sort_set(value) for value in column.to_pylist()], pa.list_(pa.string()))
         columns[name] = column

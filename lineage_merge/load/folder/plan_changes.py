@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from lineage_merge.graph_format.arrow import rows_of_table
 from lineage_merge.graph_format.schema import DATASET_LABELS, Row
-from lineage_merge.infra.embedded.graph_tables import GraphTables, arrow, column_of, is_one_of, table_of
+from lineage_merge.infra.arrow_tables import encode_columns, get_column, is_one_of
+from lineage_merge.infra.embedded.graph_tables import GraphTables, arrow, table_of
 from lineage_merge.infra.engine.rows import Engine, Rows
-from lineage_merge.infra.walk_index.writing import encode_columns
 from lineage_merge.load import diff
 from lineage_merge.load.diff import Change
 from lineage_merge.load.folder.column_comparison import ComparedRows, compare_edges, compare_vertices
@@ -66,7 +66,7 @@ def plan_changes(merge: MergeOutput, state: FolderState, *, dry_run: bool = Fals
         engine.rows(state.read_vertices(_join(nodes.replaced, nodes.missing))),
         engine.rows(state.read_edges(_join(edges.replaced, edges.missing))),
     )
-    writes = incoming.edges.filter(is_one_of(column_of(incoming.edges, "label"), ["writes"]))
+    writes = incoming.edges.filter(is_one_of(get_column(incoming.edges, "label"), ["writes"]))
     changed_nodes = diff.compare_nodes(
         engine.rows(_rows(incoming.vertices, nodes.changed)),
         engine.rows(rows_of_table(writes) if len(nodes.changed) else ()),
@@ -113,7 +113,7 @@ def _compare(incoming: GraphTables, state: FolderState) -> tuple[ComparedRows, C
 def _have_other_names(merge: MergeOutput, incoming: GraphTables, state: FolderState) -> bool:
     """Return whether a dataset of the merge has another id in the graph, or the graph one of another id."""
     engine = merge.nodes.engine
-    is_dataset = is_one_of(column_of(incoming.vertices, "label"), DATASET_LABELS)
+    is_dataset = is_one_of(get_column(incoming.vertices, "label"), DATASET_LABELS)
     datasets = engine.rows(rows_of_table(incoming.vertices.filter(is_dataset)))
     of_datasets = replace(merge, nodes=datasets, edges=engine.empty())
     resolved = resolve_names(of_datasets, _Datasets(state))
@@ -136,8 +136,8 @@ class _Datasets:
 
     def read_state(self, ids: Rows[str]) -> GraphState:
         compute, vertices = arrow().compute, self.state.tables.vertices
-        wanted = compute.or_(is_one_of(column_of(vertices, "id"), ids.collect()), self.state.has_tag)
-        is_dataset = is_one_of(column_of(vertices, "label"), DATASET_LABELS)
+        wanted = compute.or_(is_one_of(get_column(vertices, "id"), ids.collect()), self.state.has_tag)
+        is_dataset = is_one_of(get_column(vertices, "label"), DATASET_LABELS)
         positions = compute.indices_nonzero(compute.and_(wanted, is_dataset))
         return GraphState(ids.engine.rows(self.state.read_vertices(positions)), ids.engine.empty())
 
@@ -156,8 +156,8 @@ def _count_all(
         }
         for of_changed, found in ((counts.nodes, nodes), (counts.edges, edges))
     ]
-    of_columns = incoming.edges.filter(is_one_of(column_of(incoming.edges, "label"), COLUMN_EDGE_LABELS))
-    types = set(column_of(of_columns, "job_type").unique().drop_null().to_pylist())
+    of_columns = incoming.edges.filter(is_one_of(get_column(incoming.edges, "label"), COLUMN_EDGE_LABELS))
+    types = set(get_column(of_columns, "job_type").unique().drop_null().to_pylist())
     return replace(
         counts,
         nodes={**counts.nodes, **{kind: number for kind, number in by_change[0].items() if number}},
@@ -176,7 +176,7 @@ def _summaries(table: Any, compared: ComparedRows) -> Iterator[Change]:
 
 
 def _jobs(state: FolderState) -> Any:
-    is_job = is_one_of(column_of(state.tables.vertices, "label"), ["job"])
+    is_job = is_one_of(get_column(state.tables.vertices, "label"), ["job"])
     return arrow().compute.indices_nonzero(arrow().compute.and_(is_job, state.has_tag))
 
 

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from lineage_merge.graph_format.arrow import rows_of_table
-from lineage_merge.graph_format.columns import position_array
 from lineage_merge.graph_format.schema import RUN_LABELS, Row
-from lineage_merge.infra.embedded.graph_tables import GraphTables, arrow, column_of, is_one_of
+from lineage_merge.infra.arrow_tables import get_column, is_one_of
+from lineage_merge.infra.embedded.graph_tables import GraphTables, arrow
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.load.element_rows import edge_values, node_values
 from lineage_merge.load.graph_state import (
@@ -31,7 +31,7 @@ class FolderState:
 
     def read_state(self, ids: Rows[str]) -> GraphState:
         """Return the vertices of `ids` and of the DAG, and the edges of the DAG that start at them."""
-        compute, of_ids = arrow().compute, is_one_of(column_of(self.tables.vertices, "id"), ids.collect())
+        compute, of_ids = arrow().compute, is_one_of(get_column(self.tables.vertices, "id"), ids.collect())
         wanted = compute.or_(of_ids, self.has_tag)
         vertices = self.read_vertices(compute.indices_nonzero(wanted))
         edges = self.read_edges(self._edges_from(wanted))
@@ -43,8 +43,8 @@ class FolderState:
         vertices = self.tables.vertices
         if "aliases" not in vertices.column_names:
             return engine.empty()
-        of_environment = is_one_of(column_of(vertices, "environment"), [self.environment])
-        wanted = compute.and_(of_environment, column_of(vertices, "aliases").is_valid())
+        of_environment = is_one_of(get_column(vertices, "environment"), [self.environment])
+        wanted = compute.and_(of_environment, get_column(vertices, "aliases").is_valid())
         rows = rows_of_table(vertices.filter(wanted).select(["id", "label", "aliases"]))
         return engine.rows(
             AliasOf(row["id"], row["label"], alias) for row in rows for alias in row["aliases"]
@@ -52,26 +52,23 @@ class FolderState:
 
     def picture(self) -> PictureTables:
         """Return all elements of the DAG, as `gremlin.element_reads.read_picture`."""
-        of_loader = is_one_of(column_of(self._tagged, "label"), LOADER_LABELS)
-        nodes = self._tagged.filter(arrow().compute.invert(of_loader))
+        of_loader = is_one_of(get_column(self._tagged_vertices, "label"), LOADER_LABELS)
+        nodes = self._tagged_vertices.filter(arrow().compute.invert(of_loader))
         return PictureTables(nodes, self.tables.edges.take(self.edges_of_dag))
 
     def runs(self, engine: Engine) -> Rows[Row]:
         """Return the vertices of the DAG with properties of their newest run."""
-        of_runs = is_one_of(column_of(self._tagged, "label"), RUN_LABELS)
-        return engine.rows(self._node_rows(self._tagged.filter(of_runs)))
+        of_runs = is_one_of(get_column(self._tagged_vertices, "label"), RUN_LABELS)
+        return engine.rows(self._node_rows(self._tagged_vertices.filter(of_runs)))
 
     @cached_property
     def has_tag(self) -> Any:
         """The mask of the vertices of the environment with the DAG's tag."""
-        pa, vertices = arrow(), self.tables.vertices
-        if "dag_name" not in vertices.column_names:
-            return pa.compute.is_valid(pa.nulls(len(vertices)))
-        tags = column_of(vertices, "dag_name")
-        owners = pa.compute.list_parent_indices(tags).cast(pa.int32())
-        tagged = owners.filter(is_one_of(pa.compute.list_flatten(tags), [self.dag_name]))
-        of_dag = pa.compute.is_in(position_array(range(len(vertices))), value_set=tagged)
-        return pa.compute.and_(of_dag, is_one_of(column_of(vertices, "environment"), [self.environment]))
+        of_dag, of_environment = (
+            is_one_of(get_column(self.tables.vertices, name), [value])
+            for name, value in (("dag_name", self.dag_name), ("environment", self.environment))
+        )
+        return arrow().compute.and_(of_dag, of_environment)
 
     @cached_property
     def edges_of_dag(self) -> Any:
@@ -79,15 +76,15 @@ class FolderState:
         return self._edges_from(self.has_tag)
 
     @cached_property
-    def _tagged(self) -> Any:
+    def _tagged_vertices(self) -> Any:
         return self.tables.vertices.filter(self.has_tag)
 
     def _edges_from(self, is_start: Any) -> Any:
         """Return the positions of the DAG's edges that start at these vertices."""
         compute, edges = arrow().compute, self.tables.edges
-        starts = is_start.take(column_of(edges, "from").indices)
+        starts = is_start.take(get_column(edges, "from").indices)
         return compute.indices_nonzero(
-            compute.and_(is_one_of(column_of(edges, "dag_name"), [self.dag_name]), starts)
+            compute.and_(is_one_of(get_column(edges, "dag_name"), [self.dag_name]), starts)
         )
 
     def read_vertices(self, positions: Any) -> list[StoredVertex]:
@@ -118,8 +115,8 @@ class FolderState:
     def _built_by_others(self) -> frozenset[str]:
         """The ids of the datasets and columns that a job of another DAG writes."""
         compute, edges = arrow().compute, self.tables.edges
-        labels, starts, ends = (column_of(edges, name) for name in ("label", "from", "to"))
-        of_others = compute.invert(is_one_of(column_of(edges, "dag_name"), [self.dag_name]))
+        labels, starts, ends = (get_column(edges, name) for name in ("label", "from", "to"))
+        of_others = compute.invert(is_one_of(get_column(edges, "dag_name"), [self.dag_name]))
         built = ends.indices.filter(compute.and_(is_one_of(labels, ["writes"]), of_others))
         of_built = compute.is_in(starts.indices, value_set=built)
         columns = ends.indices.filter(compute.and_(is_one_of(labels, ["has_column"]), of_built))

@@ -123,7 +123,7 @@ def _compare_differing(
     execute: GremlinExecutor, target: LoadTarget, shards: list[Shard], known: tuple[bytes, ...]
 ) -> Iterator[Differing]:
     texts = _texts(execute, target, digests_id, (shard.number for shard in shards))
-    stored = {digests.number: digests for digests in _decoded(decode_digests, texts)}
+    stored = {digests.number: digests for digests in _decode_all(decode_digests, texts)}
     compared = []
     for shard in shards:
         before = stored.get(shard.number)
@@ -132,7 +132,7 @@ def _compare_differing(
             return
         compared.append((before, entries_of(shard), shard.rows))
     others = [before.number for before, entries, _ in compared if before.keys != digest_of_keys(entries.keys)]
-    keys_of = dict(_decoded(decode_keys, _texts(execute, target, keys_id, others)))
+    keys_of = dict(_decode_all(decode_keys, _texts(execute, target, keys_id, others)))
     for before, entries, rows in compared:
         keys = keys_of.get(before.number, entries.keys)
         if before.keys != digest_of_keys(keys):
@@ -151,7 +151,7 @@ def _texts(
     return chain.from_iterable(execute.reads(state_texts, ids))
 
 
-def _decoded(decode: Callable[[str], Decoded], texts: Iterable[str]) -> Iterator[Decoded]:
+def _decode_all(decode: Callable[[str], Decoded], texts: Iterable[str]) -> Iterator[Decoded]:
     """Yield the contents of the texts that are not damaged."""
     for text in texts:
         with suppress(ValueError):
@@ -167,7 +167,7 @@ def read_unmatched(target: LoadTarget, first: int, number: int) -> list[Entry] |
         return []
     with open_executor(target.endpoint) as execute:
         texts = _texts(execute, target, keys_id, range(first, first + number))
-        found = dict(_decoded(decode_keys, texts))
+        found = dict(_decode_all(decode_keys, texts))
     if len(found) != number:
         return None
     return [entry_of(key) for keys in found.values() for key in keys]

@@ -9,15 +9,9 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property, reduce
 from typing import Any
 
-from lineage_merge.graph_format.arrow import positions_of
-from lineage_merge.graph_format.columns import (
-    Columns,
-    position_array,
-    rows_at,
-    text_array,
-    values_at,
-)
+from lineage_merge.graph_format.columns import Columns, rows_at, values_at
 from lineage_merge.graph_format.elements import Edge, Vertex, edge_of_row, vertex_of_row
+from lineage_merge.infra.arrow_tables import all_positions, position_array, positions_of, text_array
 from lineage_merge.model.elements import decode
 from lineage_merge.questions.backends.indexed_graph import Adjacency, IndexedGraph, Match
 from lineage_merge.questions.graph import Direction
@@ -108,7 +102,7 @@ class ColumnarVertices:
         if column is None or pc.count_distinct(column).as_py() == len(column):
             return None
         first = pc.index_in(column, value_set=column)
-        return pc.is_in(_all_positions(len(column)), value_set=pc.unique(first))
+        return pc.is_in(all_positions(len(column)), value_set=pc.unique(first))
 
 
 def match_scope(labels: Sequence[str], environment: str | None, dag: str | None) -> list[Match]:
@@ -214,7 +208,7 @@ def _mask_of_column(column: Any, match: Match) -> Any:
         rows = pc.list_parent_indices(column)
         if match.values is not None:
             rows = rows.filter(_mask_of_column(pc.list_flatten(column), match))
-        return pc.is_in(_all_positions(len(column)), value_set=pc.unique(rows.cast(pa.int32())))
+        return pc.is_in(all_positions(len(column)), value_set=pc.unique(rows.cast(pa.int32())))
     if match.values is None:
         return pc.is_valid(column)
     if pa.types.is_dictionary(column.type):
@@ -225,7 +219,3 @@ def _mask_of_column(column: Any, match: Match) -> Any:
     if match.is_part:
         return reduce(pc.or_, [pc.match_substring(column, value) for value in match.values])
     return pc.is_in(column, value_set=text_array(match.values))
-
-
-def _all_positions(number: int) -> Any:
-    return position_array(range(number))

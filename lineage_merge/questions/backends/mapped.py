@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from lineage_merge.graph_format.columns import Columns, position_array, rows_at, values_at
-from lineage_merge.graph_format.elements import COLUMN, Edge, edge_of_row
-from lineage_merge.infra.walk_index.layout import NAME_KEYS
-from lineage_merge.infra.walk_index.reading import WalkIndex, integers
+from lineage_merge.graph_format.columns import Columns, ColumnTable, rows_at, values_at
+from lineage_merge.graph_format.elements import Edge, edge_of_row
+from lineage_merge.infra.arrow_tables import position_array, positions_of
+from lineage_merge.infra.walk_index.reading import NAME_KEYS, WalkIndex
 from lineage_merge.questions.backends.columnar import ColumnarVertices, match_scope, select_rows
 from lineage_merge.questions.backends.indexed_graph import (
-    HAS_FULL_NAME,
     Adjacency,
     IndexedGraph,
     Match,
@@ -33,25 +32,15 @@ class MappedGraph(IndexedGraph):
     def __init__(self, index: WalkIndex) -> None:
         vertices = _Vertices(index)
         super().__init__(vertices, _Edges(index, vertices))
+        self._index = index
+
+    @cached_property
+    def _has_fields(self) -> bool:
+        return self._index.has_fields
 
 
-@dataclass(frozen=True)
-class _Batch:
-    """A record batch as columns."""
-
-    batch: Any
-
-    @property
-    def num_rows(self) -> int:
-        return int(self.batch.num_rows)
-
-    @property
-    def names(self) -> Collection[str]:
-        names: list[str] = self.batch.schema.names
-        return names
-
-    def column(self, name: str) -> Any:
-        return self.batch.column(name) if name in self.batch.schema.names else None
+def _columns_of(batch: Any) -> ColumnTable:
+    return ColumnTable(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows)
 
 
 @dataclass(frozen=True)
@@ -84,7 +73,7 @@ class _Vertices(ColumnarVertices):
     """The vertices of an index, whose ids are sorted and there once."""
 
     def __init__(self, index: WalkIndex) -> None:
-        super().__init__(_Batch(index.vertices))
+        super().__init__(_columns_of(index.vertices))
         self._index = index
 
     def positions(self, ids: Iterable[str]) -> list[int]:
@@ -96,8 +85,6 @@ class _Vertices(ColumnarVertices):
     def select(
         self, labels: Sequence[str], environment: str | None, dag: str | None, match: Match | None = None
     ) -> Sequence[int]:
-        if match == HAS_FULL_NAME and tuple(labels) == (COLUMN,) and not self._index.has_fields:
-            return ()
         candidates = self._candidates(match)
         if candidates is None or match is None:
             return super().select(labels, environment, dag, match)
@@ -135,7 +122,7 @@ class _Edges:
     def __init__(self, index: WalkIndex, vertices: _Vertices) -> None:
         self._index = index
         self._vertices = vertices
-        self._columns = _Batch(index.edges)
+        self._columns = _columns_of(index.edges)
 
     def adjacency(self, label: str, direction: Direction, dag: str | None) -> Adjacency:
         return Adjacency(*self._index.adjacency(label, direction), self._is_of(dag))
@@ -149,7 +136,7 @@ class _Edges:
         code = None if column is None else pc.index(column.dictionary, dag).as_py()
         if code is None or code < 0:
             return lambda _edge: False
-        codes = integers(column.indices.fill_null(-1))
+        codes = positions_of(column.indices.fill_null(-1))
         return lambda edge: codes[edge] == code
 
     def select(self, labels: Sequence[str], environment: str | None, dag: str | None) -> Sequence[int]:
@@ -159,7 +146,7 @@ class _Edges:
         if not len(positions):
             return (), ()
         edges = position_array(positions)
-        starts, ends = (integers(self._columns.column(end).take(edges)) for end in ("from", "to"))
+        starts, ends = (positions_of(self._columns.column(end).take(edges)) for end in ("from", "to"))
         return starts, ends
 
     def take(self, positions: Sequence[int]) -> list[Edge]:

@@ -20,7 +20,6 @@ Datasets have numbers. These are the kinds of shards, all lists of rows:
 `marks` are positions in the list of marks: what is red or worth a look.
 """
 
-from lineage_merge.exporters.page.sharded.annotations import Annotations
-from lineage_merge.exporters.page.sharded.writing import Scope, write_sharded
+from lineage_merge.exporters.page.sharded.writing import Annotations, Scope, write_sharded
 
 __all__ = ["Annotations", "Scope", "write_sharded"]

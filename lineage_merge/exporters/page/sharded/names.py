@@ -89,7 +89,7 @@ class NameIndex:
 
     def rows(self) -> Iterator[Named]:
         """Yield all rows by key; those of one column's name in several runs as one."""
-        runs = [*map(_read_run, self._runs), iter(self._sorted())]
+        runs = [*map(_read_run, self._runs), iter(self._sort_rows())]
         for _, same in groupby(merge(*runs), key=itemgetter(0, 1, 2)):
             rows = list(same)
             if not rows[0].is_column or len(rows) == 1:
@@ -98,7 +98,7 @@ class NameIndex:
             places = sorted(place for row in rows for place in row.datasets)[:MOST_DATASETS]
             yield rows[0]._replace(datasets=tuple(places), total=sum(row.total for row in rows))
 
-    def _sorted(self) -> list[Named]:
+    def _sort_rows(self) -> list[Named]:
         rows = [
             *self._rows,
             *(
@@ -112,7 +112,7 @@ class NameIndex:
 
     def _end_run(self) -> None:
         file = self._folder / f"names-{len(self._runs)}"
-        rows = self._sorted()
+        rows = self._sort_rows()
         with file.open("wb") as stream:
             for start in range(0, len(rows), _AT_ONCE):
                 pickle.dump([tuple(row) for row in rows[start : start + _AT_ONCE]], stream)

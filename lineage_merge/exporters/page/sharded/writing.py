@@ -3,20 +3,19 @@
 import re
 import secrets
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from lineage_merge.exporters.page.data import numbered_data
+from lineage_merge.exporters.page.data import NO_USAGE, numbered_data
 from lineage_merge.exporters.page.document import Options, describe, document, escape_json
-from lineage_merge.exporters.page.sharded.annotations import Annotations
-from lineage_merge.exporters.page.sharded.batches import DatasetBatch, read_batches
+from lineage_merge.exporters.page.sharded.batches import DatasetBatch, order_by_lineage, read_batches
 from lineage_merge.exporters.page.sharded.catalog import Catalog, CatalogContents, Row
 from lineage_merge.exporters.page.sharded.names import Named, NameIndex, Place, key_text
-from lineage_merge.exporters.page.sharded.order import order_by_lineage
+from lineage_merge.exporters.page.topics import Topic
 from lineage_merge.graph_format.elements import JOB, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
 from lineage_merge.infra import storage
@@ -25,6 +24,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.model.errors import ConfigError
 from lineage_merge.questions.graph import LineageGraph
 from lineage_merge.questions.names import check_scope
+from lineage_merge.questions.traversal.usage import Usage
 
 INDEX = "index.html"
 _FOLDER = "shards-"
@@ -45,6 +45,23 @@ class Scope(NamedTuple):
     dag: str | None = None
 
 
+# The usage of datasets and columns by id, and the topics of these datasets.
+Described = tuple[Mapping[str, Usage], list[Topic]]
+
+
+def describe_nothing(_vertices: Iterable[Vertex]) -> Described:
+    """Return neither usage nor topics."""
+    return NO_USAGE, []
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """Freshness of all datasets, as the page has it, and what is read for some datasets and their columns."""
+
+    freshness: Mapping[str, list[Any]] = field(default_factory=dict)
+    describe: Callable[[Iterable[Vertex]], Described] = describe_nothing
+
+
 @dataclass(slots=True)
 class Written:
     """Counts of what was written."""
@@ -60,7 +77,7 @@ def write_sharded(
     location: str,
     options: Options,
     scope: Scope = Scope(),  # noqa: B008 - immutable
-    annotations: Annotations = Annotations(),  # noqa: B008 - immutable
+    annotations: Annotations = Annotations(),
     on_progress: ProgressCallback = no_progress,
 ) -> Written:
     """Write the page of everything in the scope to a folder, local or in S3; an earlier page is replaced.
@@ -138,7 +155,7 @@ class _Shards:
         """Yield the name and text of each shard; `about` is known after that."""
         total = len(self.ids)
         for batch in batches:
-            yield from self._of_datasets(batch, annotations)
+            yield from self._list_data(batch, annotations)
             on_progress(f"writing shards ({self.written.datasets:,} of {total:,} datasets)")
         on_progress("writing the index of names")
         self._contents = contents = self._catalog.contents()
@@ -166,7 +183,7 @@ class _Shards:
             "environments": contents.environments,
         }
 
-    def _of_datasets(self, batch: DatasetBatch, annotations: Annotations) -> Iterator[tuple[str, str]]:
+    def _list_data(self, batch: DatasetBatch, annotations: Annotations) -> Iterator[tuple[str, str]]:
         columns = [column for dataset in batch.datasets for column in batch.columns.get(dataset.id, ())]
         usage, topics = annotations.describe([*batch.datasets, *columns])
         for datasets in _cut(batch):
