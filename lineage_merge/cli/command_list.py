@@ -73,9 +73,7 @@ COMMANDS: Mapping[str, Mapping[str, Listed]] = {
         "check": Listed("cli.composed_commands:check", "Check the policies of the configuration."),
     },
     "Share": {
-        "html": Listed(
-            "cli.page:html", "Write the lineage as one HTML file that works offline, or as a folder."
-        ),
+        "html": Listed("cli.page:html", "Write the lineage as an HTML page, a file or a folder."),
         "export": Listed(
             "cli.export:export", "Export the lineage to DataHub, DataZone, OpenLineage or files."
         ),

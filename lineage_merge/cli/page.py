@@ -64,7 +64,7 @@ def html(
     older_than: int | None,
     title: str | None,
 ) -> None:
-    """Write the lineage as one HTML file that works offline, or as a folder.
+    """Write the lineage as an HTML page, a file or a folder.
 
     The file contains columns, jobs and expressions, and loads nothing from the network. Ages and freshness
     are as of its creation. FILE with a slash at its end (lineage/) is a folder with index.html, which loads
