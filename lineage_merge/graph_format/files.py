@@ -22,6 +22,7 @@ from lineage_merge.graph_format.arrow import (
     table_of_parquet,
     write_parquet,
 )
+from lineage_merge.graph_format.folder_index import open_folder_index
 from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.graph_format.stored_files import INCOMPLETE, Format, find_stored_files
@@ -127,8 +128,15 @@ def may_read_locally(folder: str) -> bool:
     return _needs_no_connector(folder) and _has_pyarrow()
 
 
-def read_table(folder: str, kind: FileKind) -> Any:
-    """Read the nodes or edges below `folder` as a table of Arrow, with pyarrow. Errors as in `read`."""
+def read_tables(folder: str) -> tuple[Any, Any]:
+    """Read the nodes and edges below `folder` as tables of Arrow, with pyarrow. Errors as in `read`."""
+    index = open_folder_index(folder)  # no text has to be decoded
+    if index and index.has_all_edges and not index.contradiction():
+        return index.tables()
+    return _read_table(folder, NODES), _read_table(folder, EDGES)
+
+
+def _read_table(folder: str, kind: FileKind) -> Any:
     import pyarrow as pa
 
     tables = [*_read_tables(_path(folder, kind), kind.name, kind.ddl)]

@@ -9,8 +9,7 @@ import base64
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2b
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from lineage_merge.graph_format.comparison import NOT_COMPARED
@@ -18,79 +17,55 @@ from lineage_merge.graph_format.elements import COLUMN
 from lineage_merge.history import layout
 from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.infra import storage
-from lineage_merge.model.elements import dataset_of
+from lineage_merge.infra.row_hashes import hash_rows, hash_text, hash_texts
 from lineage_merge.model.errors import IntermediateError
 
 # Of the file, and of what is hashed. Sums of other versions are not compared.
-VERSION = 2
+VERSION = 3
 _SUMS = 8192
 _FORMAT = struct.Struct(f"<{_SUMS}I")
 _MASK = 0xFFFFFFFF
-# Rows that are texts at a time.
-_ROWS = 50_000
-_SEPARATOR = "\x1e"
 # Names are facts of an element; the other properties that are not compared may differ after each run.
 _NOT_HASHED = NOT_COMPARED - {"name", "job_name", "job_type"}
+# As `dataset_of`: the first three parts of an id.
+_DATASET = r"^(?P<dataset>[^|]*\|[^|]*\|[^|]*)"
 
 Sums = Sequence[int]
 
 
 def sums_of(table: Any) -> list[int]:
     """Return the sums of a table of node or edge rows, which are the same in every process. Pure."""
-    sums = [0] * _SUMS
-    numbers: dict[str, int] = {}  # an id stands in several rows
-    for start in range(0, len(table), _ROWS):
-        part = table.slice(start, _ROWS)
-        hashes = [*map(_hash, _row_texts(part))]
-        for elements in _list_described(part):
-            for element, value in zip(elements, hashes, strict=True):
-                if element is not None:
-                    number = numbers.get(element)
-                    if number is None:
-                        number = numbers[element] = _number(element)
-                    sums[number] += value
-    return [total & _MASK for total in sums]
-
-
-def _row_texts(table: Any) -> list[bytes]:
-    """Return each row as a text: its names with values, in the order of names."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    known = (name for name in sorted(table.column_names) if name not in _NOT_HASHED)
-    columns = [(name, _texts(table[name])) for name in known if table[name].null_count < len(table)]
-    if not columns:
-        return [b""] * len(table)
-    # A text says nothing of the columns of which the row has no value: other parts have other columns.
-    values = [
-        pc.binary_join_element_wise(pa.scalar(f"{name}="), column, pa.scalar(_SEPARATOR), "")
-        for name, column in columns
-    ]
-    rows = pc.binary_join_element_wise(*values, "", null_handling="replace", null_replacement="")
-    texts: list[bytes] = rows.cast(pa.binary()).to_pylist()
-    return texts
+    if not len(table):
+        return [0] * _SUMS
+    names = [name for name in table.column_names if name not in _NOT_HASHED]
+    if is_edges := "from" in names:
+        names.remove("id")  # it follows from the other columns
+    columns = {name: hash_texts(table[name]) for name in names}
+    hashes = pc.bit_wise_and(hash_rows(columns), pa.scalar(_MASK, pa.uint64()))
+    described = [columns["id"], hash_texts(_owners(table))] if not is_edges else []
+    described += [columns[name] for name in ("from", "to", "job_name") if name in names]
+    sums = [0] * _SUMS
+    for elements in described:
+        numbers = pc.bit_wise_and(elements, pa.scalar(_SUMS - 1, pa.uint64()))
+        totals = pa.table({"number": numbers, "hash": hashes}).group_by("number").aggregate([("hash", "sum")])
+        for number, total in zip(totals["number"].to_pylist(), totals["hash_sum"].to_pylist(), strict=True):
+            if number is not None:
+                sums[number] += total
+    return [total & _MASK for total in sums]
 
 
-def _texts(column: Any) -> Any:
-    """Return a column as texts, a set as its sorted values."""
+def _owners(nodes: Any) -> Any:
+    """Return for each row the id of the dataset that a column belongs to."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    if not pa.types.is_list(column.type):
-        return column.cast(pa.string())
-    sets = column.to_pylist()
-    return pa.array([None if each is None else _SEPARATOR.join(sorted(each)) for each in sets], pa.string())
-
-
-def _list_described(table: Any) -> Iterator[list[str | None]]:
-    """Yield for each row the id of an element that it describes, or the name of the job of an edge."""
-    if "from" in table.column_names:
-        for name in ("from", "to", "job_name"):
-            if name in table.column_names:
-                yield [element or None for element in _texts(table[name]).to_pylist()]
-        return
-    ids, labels = (_texts(table[name]).to_pylist() for name in ("id", "label"))
-    yield ids
-    yield [dataset_of(id_) if label == COLUMN else None for id_, label in zip(ids, labels, strict=True)]
+    ids = nodes["id"].cast(pa.string())
+    of_column = pc.equal(nodes["label"].cast(pa.string()), COLUMN)
+    owners = pc.struct_field(pc.extract_regex(ids, _DATASET), [0])
+    return pc.if_else(of_column, owners, pa.scalar(None, pa.string()))
 
 
 def add_sums(several: Iterable[Sums]) -> list[int]:
@@ -134,9 +109,5 @@ def _parse(text: str, file: str) -> Sums | None:
         ) from None
 
 
-def _hash(text: bytes) -> int:
-    return int.from_bytes(blake2b(text, digest_size=4).digest(), "little")
-
-
 def _number(name: str) -> int:
-    return _hash(name.encode(errors="surrogatepass")) % _SUMS
+    return hash_text(name) % _SUMS

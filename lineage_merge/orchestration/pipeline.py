@@ -259,7 +259,7 @@ def load_folder(
         tables: GraphTables | None = None
         with _release_on_error(engine):
             if reader is None and isinstance(target, GraphFolder):
-                tables = GraphTables(*(files.read_table(folder, kind) for kind in (files.NODES, files.EDGES)))
+                tables = GraphTables(*files.read_tables(folder))
                 nodes, edges = (local.deferred_rows(partial(rows_of_table, table)) for table in tables)
             else:
                 nodes, edges = (rows.cache() for rows in files.read_rows(engine, reader, folder))

@@ -9,7 +9,7 @@ from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
 
 from lineage_merge.graph_format.arrow import rows_of_table
-from lineage_merge.graph_format.files import NODES, Flaw, flaws, read, read_rows, read_table, write
+from lineage_merge.graph_format.files import Flaw, flaws, read, read_rows, read_tables, write
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.graph_format.stored_files import Format
 from lineage_merge.infra.engine.local import LocalEngine
@@ -93,11 +93,13 @@ def by_hand(tmp_path: Path) -> Path:
 
 
 def test_parquet_files_need_not_have_all_columns_nor_the_same(tmp_path: Path) -> None:
-    (tmp_path / "nodes").mkdir()
+    for kind in ("nodes", "edges"):
+        (tmp_path / kind).mkdir()
+    (tmp_path / "edges/part-00000.json").touch()
     for number, element in enumerate([RAW, LAKE, JOB]):
         table = pa.table({name: [value] for name, value in element.items()})
         parquet.write_table(table, tmp_path / "nodes" / f"part-{number:05}.parquet")
-    assert by_id([*rows_of_table(read_table(str(tmp_path), NODES))]) == by_id([RAW, LAKE, JOB])
+    assert by_id([*rows_of_table(read_tables(str(tmp_path))[0])]) == by_id([RAW, LAKE, JOB])
 
 
 def test_a_parquet_file_with_a_set_in_place_of_a_text_is_named(tmp_path: Path) -> None:
@@ -105,7 +107,7 @@ def test_a_parquet_file_with_a_set_in_place_of_a_text_is_named(tmp_path: Path) -
     table = pa.table({"id": ["a"], "label": ["table"], "dag_name": [["daily"]]})
     parquet.write_table(table, tmp_path / "nodes" / "part-00000.parquet")
     with pytest.raises(IntermediateError, match="invalid file in nodes"):
-        read_table(str(tmp_path), NODES)
+        read_tables(str(tmp_path))
 
 
 @pytest.mark.jvm

@@ -1,5 +1,6 @@
 """The walk index of a folder: when it is written and used, and that it answers as the files do."""
 
+import json
 import os
 from pathlib import Path
 
@@ -8,16 +9,18 @@ import pytest
 from pyarrow import parquet
 
 from lineage_merge.graph_format import folder_index
-from lineage_merge.graph_format.arrow import arrow_schema
+from lineage_merge.graph_format.arrow import arrow_schema, rows_of_table
 from lineage_merge.graph_format.elements import ALL_VERTEX_LABELS, COLUMN
+from lineage_merge.graph_format.files import read_tables
 from lineage_merge.graph_format.folder_index import open_folder_index, write_folder_index
-from lineage_merge.graph_format.schema import edge_ddl
+from lineage_merge.graph_format.schema import Row, edge_ddl
 from lineage_merge.infra.walk_index.reading import WalkIndex
 from lineage_merge.model.errors import IntermediateError
 from lineage_merge.questions.backends.columnar import ColumnarGraph
 from lineage_merge.questions.backends.folder import read_folder
 from lineage_merge.questions.backends.mapped import MappedGraph
 from lineage_merge.questions.graph import LineageGraph
+from tests.graph_folder import write_folder
 from tests.lineage_made import MadeLineage, at, col
 
 
@@ -75,6 +78,39 @@ def test_an_index_finds_names_as_the_files_do(folder: str, text: str) -> None:
             for limit in (None, 1):
                 found = [graph.search(text, labels, environment, limit=limit) for graph in (files, indexed)]
                 assert found[0] == found[1]
+
+
+@pytest.fixture
+def loadable(tmp_path: Path) -> str:
+    """Return a folder of one DAG, as a build writes it."""
+    lineage = MadeLineage().flow("a > b > c").columns("a.x > b.x > c.y")
+    nodes = [{**node, "dag_name": "daily"} for node in lineage.nodes.values()]
+    edges = [edge for edge in lineage.edges.values() if {edge["from"], edge["to"]} <= lineage.nodes.keys()]
+    return write_folder(tmp_path / "loadable", nodes, edges)
+
+
+def rows_to_load(folder: str) -> list[dict[str, Row]]:
+    return [{row["id"]: row for row in rows_of_table(table)} for table in read_tables(folder)]
+
+
+def test_a_load_reads_the_same_rows_of_an_index_as_of_the_files(loadable: str) -> None:
+    of_files = rows_to_load(loadable)
+    write_folder_index(loadable, at_least=0)
+    for file in Path(loadable).glob("*/part*"):  # what is read is the index
+        content, status = file.read_bytes(), file.stat()
+        file.write_bytes(content[::-1])
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert rows_to_load(loadable) == of_files
+
+
+def test_a_load_does_not_miss_an_edge_that_an_index_omits(loadable: str) -> None:
+    file = next(file for file in Path(loadable, "edges").iterdir() if file.stat().st_size)
+    lines = file.read_text().splitlines()
+    lines.append(json.dumps({**json.loads(lines[0]), "id": "0", "to": at("missing")}))
+    file.write_text("\n".join(lines))
+    write_folder_index(loadable, at_least=0)
+    assert open_folder_index(loadable)
+    assert "0" in rows_to_load(loadable)[1]
 
 
 def test_a_folder_of_few_rows_has_no_index(folder: str) -> None:

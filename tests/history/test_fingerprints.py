@@ -109,7 +109,7 @@ def test_entries_without_fingerprints_of_this_version_have_none(
     assert read_fingerprints(str(tmp_path), [(DAILY, NAME), (DAILY, other)], ["x"]) == [None, None]
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"version": 2}', '{"version": 2, "sums": "eJw"}'])
+@pytest.mark.parametrize("text", ["", "[]", '{"version": 3}', '{"version": 3, "sums": "eJw"}'])
 def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
     file = Path(layout.json_file(str(tmp_path), layout.FINGERPRINTS, DAILY, NAME))
     file.parent.mkdir(parents=True)

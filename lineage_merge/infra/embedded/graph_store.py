@@ -37,7 +37,7 @@ from lineage_merge.infra.embedded.graph_tables import (
 from lineage_merge.infra.graph_files import CURRENT
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.storage import sync_folder
-from lineage_merge.infra.walk_index.reading import WalkIndex
+from lineage_merge.infra.walk_index.reading import WalkIndex, with_ids_of_ends
 from lineage_merge.infra.walk_index.writing import sort_edges, sort_vertices, write_walk_index
 from lineage_merge.model.errors import EmbeddedError
 
@@ -137,24 +137,13 @@ def read_tables(folder: Path) -> GraphTables:
             raise _unreadable(folder.parent, str(error)) from None
     if len(edges) != len(lines):
         raise _unreadable(folder.parent, "an edge has no vertex at one of its ends")
-    return _with_ends(vertices, edges)
+    return GraphTables(vertices, with_ids_of_ends(edges, get_column(vertices, "id")))
 
 
 def _tables_of(folder: Path, index: WalkIndex) -> GraphTables:
     if problem := index.contradiction():
         raise _unreadable(folder.parent, problem)
-    pa = arrow()
-    return _with_ends(pa.Table.from_batches([index.vertices]), pa.Table.from_batches([index.edges]))
-
-
-def _with_ends(vertices: Any, edges: Any) -> GraphTables:
-    """Return the tables with the ids of the ends of edges, for which the index has positions."""
-    pa = arrow()
-    ids = get_column(vertices, "id")
-    for end in ("from", "to"):
-        encoded = pa.DictionaryArray.from_arrays(get_column(edges, end).cast(pa.int32()), ids)
-        edges = edges.set_column(edges.column_names.index(end), end, encoded)
-    return GraphTables(vertices, edges)
+    return GraphTables(*index.tables())
 
 
 def _read_earlier(folder: Path, kind: Kind) -> Any:

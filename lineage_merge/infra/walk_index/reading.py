@@ -10,7 +10,7 @@ from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from lineage_merge.infra.arrow_tables import positions_of
+from lineage_merge.infra.arrow_tables import get_column, positions_of
 
 VERTICES = "vertices.arrow"
 EDGES = "edges.arrow"
@@ -23,6 +23,7 @@ NAME_KEYS = ("name", "qualified_name", "location", "namespace")
 FORMAT_KEY = "format"
 FORMAT = "1"
 FIELDS = "has_fields"
+ALL_EDGES = "has_all_edges"
 SPANS_KEY = "spans"
 
 Direction = Literal["up", "down"]
@@ -33,11 +34,15 @@ _NO_ENDS: tuple[Sequence[int], Sequence[int], Sequence[int]] = ((), (), ())
 
 @dataclass(frozen=True)
 class WalkIndex:
-    """An open walk index. `vertices`, `edges`: record batches of Arrow."""
+    """An open walk index. `vertices`, `edges`: record batches of Arrow.
+
+    `has_all_edges`: no edge was omitted because one of its ends is missing.
+    """
 
     vertices: Any
     edges: Any
     has_fields: bool
+    has_all_edges: bool
     _adjacency: Any
     _spans: Mapping[str, Sequence[int]]
     _names: Any = field(repr=False)
@@ -53,11 +58,12 @@ class WalkIndex:
         vertices, about = _map(folder / VERTICES)
         if about.get(FORMAT_KEY) != FORMAT:
             return None
-        edges, _ = _map(folder / EDGES)
-        adjacency, about_edges = _map(folder / ADJACENCY)
+        edges, about_ends = _map(folder / EDGES)
+        adjacency, about_spans = _map(folder / ADJACENCY)
         names, _ = _map(folder / NAMES)
-        spans = json.loads(about_edges[SPANS_KEY])
-        return cls(vertices, edges, about[FIELDS] == "True", adjacency, spans, names)
+        spans = json.loads(about_spans[SPANS_KEY])
+        has_fields, has_all_edges = about[FIELDS] == "True", about_ends.get(ALL_EDGES) == "True"
+        return cls(vertices, edges, has_fields, has_all_edges, adjacency, spans, names)
 
     def contradiction(self) -> str:
         """Return what is wrong with the ids of vertices or the ends of edges; "" if nothing is."""
@@ -71,6 +77,13 @@ class WalkIndex:
             if place is not None and place >= len(ids):
                 return f"there is no vertex {place}"
         return ""
+
+    def tables(self) -> tuple[Any, Any]:
+        """Return vertices and edges as tables; these have the ids of their ends."""
+        import pyarrow as pa
+
+        edges, ids = pa.Table.from_batches([self.edges]), self.vertices.column("id")
+        return pa.Table.from_batches([self.vertices]), with_ids_of_ends(edges, ids)
 
     def adjacency(
         self, label: str, direction: Direction
@@ -124,6 +137,16 @@ class WalkIndex:
     @cached_property
     def _codes(self) -> "memoryview[int]":
         return positions_of(self._names.column("text").indices)
+
+
+def with_ids_of_ends(edges: Any, ids: Any) -> Any:
+    """Return a table of edges with the ids of their ends instead of positions of vertices."""
+    import pyarrow as pa
+
+    for end in ("from", "to"):
+        encoded = pa.DictionaryArray.from_arrays(get_column(edges, end).cast(pa.int32()), ids)
+        edges = edges.set_column(edges.column_names.index(end), end, encoded)
+    return edges
 
 
 def _map(file: Path) -> tuple[Any, dict[str, str]]:

@@ -11,6 +11,7 @@ from typing import IO, Any
 from lineage_merge.infra.arrow_tables import encode_columns, get_column
 from lineage_merge.infra.walk_index.reading import (
     ADJACENCY,
+    ALL_EDGES,
     EDGES,
     FIELDS,
     FORMAT,
@@ -46,7 +47,8 @@ def write_walk_index(
     else:
         complete = sort_edges(edges, nodes)
         adjacency, spans = _adjacency(complete)
-        _write(folder / EDGES, complete, {}, open_file)
+        has_all_edges = str(len(complete) == len(edges))
+        _write(folder / EDGES, complete, {ALL_EDGES: has_all_edges}, open_file)
         _write(folder / ADJACENCY, adjacency, {SPANS_KEY: json.dumps(spans)}, open_file)
     about = {FORMAT_KEY: FORMAT, FIELDS: str(_has_fields(nodes))}
     _write(folder / VERTICES, nodes, about, open_file)

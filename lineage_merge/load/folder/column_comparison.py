@@ -44,9 +44,8 @@ def compare_vertices(incoming: Any, state: FolderState) -> ComparedRows | None:
 
 def compare_edges(incoming: Any, state: FolderState) -> ComparedRows | None:
     """Compare the edges of a merge; None if two have the same id, or one has none."""
-    pa, stored = arrow(), state.tables.edges
-    owned = pa.compute.is_in(all_positions(len(stored)), value_set=state.edges_of_dag.cast(pa.int32()))
-    return _compare(incoming, stored, EDGE_NAMES - _UNCOMPARED, owned, owned)
+    owned = state.is_edge_of_dag
+    return _compare(incoming, state.tables.edges, EDGE_NAMES - _UNCOMPARED, owned, owned)
 
 
 def _compare(
@@ -55,26 +54,39 @@ def _compare(
     pa = arrow()
     compute = pa.compute
     ids = get_column(incoming, "id")
-    if ids.null_count or compute.count_distinct(ids).as_py() != len(ids):
-        return None
-    places = compute.index_in(ids, value_set=get_column(stored, "id"))
+    places = _find_places(ids, get_column(stored, "id"), owned)
     known = compute.indices_nonzero(places.is_valid()).cast(pa.int32())
-    found = places.take(known)
+    found, new = places.take(known), compute.indices_nonzero(places.is_null())
+    if ids.null_count or not (_are_distinct(found) and _are_distinct(ids.take(new))):
+        return None
     masks = [
         _are_equal(incoming, stored, name, known, found) for name in names if _has(name, incoming, stored)
     ]
     equal = reduce(compute.and_, masks, may_be_equal.take(found))
     different = compute.invert(equal)
-    is_missing = compute.and_(
-        owned, compute.invert(compute.is_in(all_positions(len(stored)), value_set=found))
-    )
+    is_found = pa.repeat(True, len(stored))
+    if len(found) < len(stored):
+        is_found = compute.is_in(all_positions(len(stored)), value_set=found)
+    is_missing = compute.and_(owned, compute.invert(is_found))
     return ComparedRows(
-        new=compute.indices_nonzero(places.is_null()),
+        new=new,
         changed=known.filter(different),
         unchanged=known.filter(equal),
         replaced=found.filter(different),
         missing=compute.indices_nonzero(is_missing),
     )
+
+
+def _find_places(ids: Any, stored: Any, owned: Any) -> Any:
+    """Return for each id its position among the stored ones, of which some are owned; unknown if missing."""
+    compute = arrow().compute
+    if len(ids) and ids.equals(stored.filter(owned)):  # nothing is new or missing, and the order is the same
+        return compute.indices_nonzero(owned).cast(arrow().int32())
+    return compute.index_in(ids, value_set=stored)
+
+
+def _are_distinct(values: Any) -> bool:
+    return bool(arrow().compute.count_distinct(values).as_py() == len(values))
 
 
 def _has(name: str, *tables: Any) -> bool:

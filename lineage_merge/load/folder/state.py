@@ -34,7 +34,7 @@ class FolderState:
         compute, of_ids = arrow().compute, is_one_of(get_column(self.tables.vertices, "id"), ids.collect())
         wanted = compute.or_(of_ids, self.has_tag)
         vertices = self.read_vertices(compute.indices_nonzero(wanted))
-        edges = self.read_edges(self._edges_from(wanted))
+        edges = self.read_edges(compute.indices_nonzero(self._are_edges_from(wanted)))
         return GraphState(ids.engine.rows(vertices).cache(), ids.engine.rows(edges).cache())
 
     def read_aliases(self, engine: Engine) -> Rows[AliasOf]:
@@ -54,7 +54,7 @@ class FolderState:
         """Return all elements of the DAG, as `gremlin.element_reads.read_picture`."""
         of_loader = is_one_of(get_column(self._tagged_vertices, "label"), LOADER_LABELS)
         nodes = self._tagged_vertices.filter(arrow().compute.invert(of_loader))
-        return PictureTables(nodes, self.tables.edges.take(self.edges_of_dag))
+        return PictureTables(nodes, self.tables.edges.filter(self.is_edge_of_dag))
 
     def runs(self, engine: Engine) -> Rows[Row]:
         """Return the vertices of the DAG with properties of their newest run."""
@@ -71,21 +71,19 @@ class FolderState:
         return arrow().compute.and_(of_dag, of_environment)
 
     @cached_property
-    def edges_of_dag(self) -> Any:
-        """The positions of the DAG's edges that start at its vertices."""
-        return self._edges_from(self.has_tag)
+    def is_edge_of_dag(self) -> Any:
+        """The mask of the DAG's edges that start at its vertices."""
+        return self._are_edges_from(self.has_tag)
 
     @cached_property
     def _tagged_vertices(self) -> Any:
         return self.tables.vertices.filter(self.has_tag)
 
-    def _edges_from(self, is_start: Any) -> Any:
-        """Return the positions of the DAG's edges that start at these vertices."""
+    def _are_edges_from(self, is_start: Any) -> Any:
+        """Return the mask of the DAG's edges that start at these vertices."""
         compute, edges = arrow().compute, self.tables.edges
         starts = is_start.take(get_column(edges, "from").indices)
-        return compute.indices_nonzero(
-            compute.and_(is_one_of(get_column(edges, "dag_name"), [self.dag_name]), starts)
-        )
+        return compute.and_(is_one_of(get_column(edges, "dag_name"), [self.dag_name]), starts)
 
     def read_vertices(self, positions: Any) -> list[StoredVertex]:
         """Return the vertices at positions."""

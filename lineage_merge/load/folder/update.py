@@ -74,6 +74,7 @@ def _record_run(
     run = merge_run.run_id(environment, dag_name)
     keys = {"id": run, "label": merge_run.LABEL, "environment": environment, "dag_name": dag_name}
     values = merge_run.run_values(result, report, requests=0, elements_read=result.elements_read)
+    draft.vertices.prefetch([run])
     draft.write_vertex({**keys, "name": dag_name, **values})
 
 
