@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import BytesIO
 from typing import Any, Protocol
 
 from lineage_merge.graph_format.arrow import arrow_schema, table_of_lines
@@ -20,7 +19,7 @@ from lineage_merge.infra.storage import (
     Slice,
     StoredFile,
     is_s3,
-    read_bytes,
+    open_ranges,
     read_lines,
     redact_location,
     size_of,
@@ -98,7 +97,7 @@ class ParquetColumns:
 
 
 def open_parquet(files: Iterable[str]) -> ParquetColumns:
-    """Return the columns of Parquet files; of local ones only what is used is read.
+    """Return the columns of Parquet files, of which only what is used is read.
 
     Raises `IntermediateError` without pyarrow, and for a damaged file; `SourceError`.
     """
@@ -115,7 +114,7 @@ def open_parquet_file(file: str) -> Any:
     try:
         if not is_s3(file):
             size_of(file)  # no pipe, for which the reader would wait
-        source: Any = BytesIO(read_bytes(file)) if is_s3(file) else file.removeprefix("file://")
+        source: Any = open_ranges(file) if is_s3(file) else file.removeprefix("file://")
         opened = parquet.ParquetFile(source)
         texts = [field.name for field in opened.schema_arrow if field.type == pa.string()]
         encoded = [name for name in texts if name not in _UNIQUE]

@@ -25,6 +25,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 from lineage_merge.infra import input_budget
 from lineage_merge.infra.aws import boto_client, s3_answer, s3_error
 from lineage_merge.infra.batches import batched
+from lineage_merge.infra.ranged_file import RangedFile
 from lineage_merge.infra.redaction import redact
 from lineage_merge.model.errors import (
     DocumentError,
@@ -641,6 +642,27 @@ def open_stream(location: str, start: int = 0) -> Iterator[io.BufferedReader]:
         with _open_local(location) as stream:
             stream.seek(start)
             yield stream
+
+
+def open_ranges(location: str) -> RangedFile:
+    """Open a file in S3 of which only parts may be needed. Raises `SourceError`, also when it is read."""
+    bucket, key = _bucket_and_key(location)
+    client = _s3()
+
+    def fetch(part: str) -> tuple[bytes, int]:
+        with _translate_errors(location):
+            try:
+                answer = client.get_object(Bucket=bucket, Key=key, Range=part)
+            except client.exceptions.ClientError as error:
+                if error.response["Error"].get("Code") != "InvalidRange":
+                    raise
+                return b"", 0  # an empty object has no ranges
+            content: bytes = answer["Body"].read()
+        input_budget.count(len(content))
+        # A server may ignore the range.
+        return content, int(answer.get("ContentRange", f"/{len(content)}").rpartition("/")[2])
+
+    return RangedFile(fetch)
 
 
 def _open_local(location: str) -> io.BufferedReader:
