@@ -209,9 +209,9 @@ _NameFact = CanonicalVertex | str | bool
 
 
 def _own_name(node: Row) -> Iterable[tuple[str, _NameFact]]:
-    prefix = f"{node['environment']}|"
-    if node["label"] in DATASET_LABELS and node["id"].startswith(prefix):
-        yield node["id"], node["id"]
+    identifier = node.get("id") or ""  # a row without one is reported when it is written
+    if node.get("label") in DATASET_LABELS and identifier.startswith(f"{node.get('environment')}|"):
+        yield identifier, identifier
 
 
 def _alias_name(

@@ -376,12 +376,14 @@ def _owner_of(built: Built, config: Config) -> tuple[str, str]:
     """Return environment and DAG of the nodes."""
     if built.owner:
         return built.owner
-    owners = _owners_in(built)
+    # A row without one of the two is reported when it is written.
+    owners = [owner for owner in _owners_in(built) if all(owner)]
     if len(owners) > 1:
         raise IntermediateError("the files contain several environments or DAGs: load each separately")
     owner: tuple[str, str] = owners[0] if owners else (config.environment, config.dag_name)
     if not all(owner):
-        raise IntermediateError("the files have no nodes. Fix: set --environment and --dag-name to load them")
+        problem = "the files have no nodes with an environment and a DAG name"
+        raise IntermediateError(f"{problem}. Fix: set --environment and --dag-name to load them")
     return owner
 
 
@@ -393,7 +395,7 @@ def _owners_in(built: Built) -> list[tuple[str, str]]:
 
 
 def _owner(row: Row) -> tuple[str, str]:
-    return row["environment"], row["dag_name"]
+    return row.get("environment") or "", row.get("dag_name") or ""
 
 
 def _report_of(folder: str) -> dict[str, Any]:

@@ -217,7 +217,9 @@ class NearMissesQuestion(Question[NearMissesResult]):
         return NearMissesResult(
             question="near misses",
             scope=graph.scope,
-            note="\n".join(notes if pairs else [*notes, f"no near misses in {graph.environment}"]),
+            note="\n".join(
+                notes if pairs else [*notes, graph.empty_note(f"no near misses in {graph.environment}")]
+            ),
             near_misses=pairs,
             dismissed=dismissed,
             problems=problems,

@@ -50,6 +50,12 @@ def decide(file: Path | None, folder: str, *words: str, **variables: str) -> Out
     return in_process("near-misses", *words, *config, "--folder", folder, **variables)
 
 
+def test_an_unknown_environment_is_an_error(folder: str) -> None:
+    listed = in_process("near-misses", "--environment", "prd", "--folder", folder)
+    assert listed.code == 9
+    assert "unknown environment: prd" in listed.err
+
+
 def test_without_arguments_they_are_listed(file: Path, folder: str) -> None:
     listed = decide(file, folder)
 

@@ -16,7 +16,9 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 from tests import expected
 from tests.command_line import Outcome, as_process, clean_environment, command, in_process
 from tests.expected import WAREHOUSE
+from tests.graph_folder import write_folder
 from tests.graph_reading import edges_of, whole
+from tests.made_merges import Made
 
 DAG = "tickit_daily"
 
@@ -136,8 +138,24 @@ def test_files_without_nodes_name_no_environment_and_dag(tmp_path: Path, gremlin
 
     outcome = in_process("load", tmp_path, "--gremlin-endpoint", gremlin_url, "--quiet")
 
+    problem = "the files have no nodes with an environment and a DAG name"
     fix = "set --environment and --dag-name to load them"
-    assert (outcome.code, outcome.err) == (4, f"error: the files have no nodes. Fix: {fix}\n")
+    assert (outcome.code, outcome.err) == (4, f"error: {problem}. Fix: {fix}\n")
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [("id", "node without id: id is missing")]
+    + [(key, f"node dev|wh|a: {key} is missing") for key in ("environment", "dag_name", "label")],
+)
+def test_a_node_without_a_key_is_named(tmp_path: Path, missing: str, message: str) -> None:
+    made = Made("daily").node("a").node("b")
+    nodes = [{**node, missing: None} if node["name"] == "a" else node for node in made.nodes.values()]
+    folder = write_folder(tmp_path / "lineage", nodes, [])
+
+    outcome = in_process("load", folder, "--graph-file", tmp_path / "graph", "--quiet")
+
+    assert (outcome.code, outcome.err) == (4, f"error: {message}\n")
 
 
 @pytest.mark.jvm
