@@ -8,6 +8,8 @@ elements changed. The last two are compared with the graph first; the time inclu
 of `made_lineage.project` (twice as many edges as vertices, 200 jobs), of which tables and edges change.
 `--tables`: the company of `made_company` (52 elements per table), of which columns change.
 
+Each load is then added to a history (`history`), as a run does that has one.
+
 All of it is repeated with each answer taking longer by each of `--latency`, in milliseconds, as over a
 network. `in sequence` are the round trips that wait for another's end, handshakes included.
 """
@@ -19,15 +21,19 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from tempfile import TemporaryDirectory
 
 from benchmarks import made_company, options, results
 from benchmarks.delaying_proxy import RoundTrips, delaying
 from benchmarks.graph_under_test import SMALLEST, Bench, graph_parser, opened
 from benchmarks.made_lineage import DAG, Lineage, changed, project, rows
 from benchmarks.results import Figure
+from lineage_merge.config import Config
+from lineage_merge.history.layout import DagScope
+from lineage_merge.history.recording import Recorder
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.load_plan import MergeOutput
-from lineage_merge.load.result import LoadResult
+from lineage_merge.load.result import ChangedIds, LoadResult
 from lineage_merge.load.server.update import update
 from lineage_merge.merge.source_completeness import SourceCompleteness
 
@@ -57,9 +63,10 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class Round:
-    """Seconds, result and round trips in sequence of a load."""
+    """Seconds, result and round trips in sequence of a load, and seconds of adding it to a history."""
 
     seconds: float
+    history: float
     loaded: LoadResult
     round_trips: int
 
@@ -107,11 +114,17 @@ def measure(bench: Bench, pipeline: Pipeline, network: Network) -> dict[str, Rou
     other = merge_of(bench, pipeline.after)
     rounds = {}
     bench.empty()
-    for name, merge in ((FIRST, first), (UNCHANGED, first), (CHANGED, other)):
-        before, started = network.trips.number, time.perf_counter()
-        loaded = update(merge, network.endpoint, pipeline.environment, pipeline.dag_name)
-        seconds = time.perf_counter() - started
-        rounds[name] = Round(seconds, loaded, network.trips.number - before)
+    scope = DagScope(pipeline.environment, pipeline.dag_name)
+    config = Config(pipeline.dag_name, pipeline.environment)
+    with TemporaryDirectory() as history:
+        for name, merge in ((FIRST, first), (UNCHANGED, first), (CHANGED, other)):
+            recorder = Recorder.read_last_load(history, scope, network.endpoint)
+            before, started = network.trips.number, time.perf_counter()
+            changed: list[ChangedIds] = []
+            loaded = update(merge, network.endpoint, *scope, on_changed=changed.append)
+            trips, loaded_at = network.trips.number - before, time.perf_counter()
+            recorder.record(bench.engine, None, config, loaded, None, changed=next(iter(changed), None))
+            rounds[name] = Round(loaded_at - started, time.perf_counter() - loaded_at, loaded, trips)
     bench.engine.unpersist_all()
     return rounds
 
@@ -135,7 +148,8 @@ def print_table(pipeline: Pipeline, taken: Taken) -> None:
     made = pipeline.before
     print(f"\n{pipeline.name}: {len(made.nodes):,} vertices, {len(made.edges):,} edges")
     print(
-        f"{'load':12} {'added':>7} {'seconds':>8} {'lowest':>8} {'highest':>8} {'of first':>9} {'written':>9}"
+        f"{'load':12} {'added':>7} {'history':>8}"
+        f" {'seconds':>8} {'lowest':>8} {'highest':>8} {'of first':>9} {'written':>9}"
         f" {'retired':>8} {'requests':>9} {'in sequence':>12} {'read':>9}"
     )
     for name in (FIRST, UNCHANGED, CHANGED):
@@ -145,7 +159,8 @@ def print_table(pipeline: Pipeline, taken: Taken) -> None:
             loaded = rounds[0].loaded
             written, retired = loaded.nodes + loaded.edges, loaded.retired_nodes + loaded.retired_edges
             print(
-                f"{name:12} {milliseconds:4g} ms {median_seconds(rounds):8.2f} {min(seconds):8.2f}"
+                f"{name:12} {milliseconds:4g} ms {statistics.median(each.history for each in rounds):8.2f}"
+                f" {median_seconds(rounds):8.2f} {min(seconds):8.2f}"
                 f" {max(seconds):8.2f} {median_seconds(rounds) / first:9.1%} {written:>9,} {retired:>8,}"
                 f" {loaded.all_requests:>9,} {rounds[0].round_trips:>12,}"
                 f" {loaded.elements_read:>9,}"
@@ -167,6 +182,10 @@ def figures(pipeline: Pipeline, taken: Taken) -> list[Figure]:
                 at_most=None if milliseconds else pipeline.expected.get(name),
             )
             for name in (UNCHANGED, CHANGED)
+        ]
+        found += [
+            Figure(case, f"history of {name}", statistics.median(each.history for each in rounds), "s")
+            for name, rounds in rounds_of.items()
         ]
     for name, rounds in next(iter(taken.values())).items():
         most_requests = MAX_REQUESTS_UNCHANGED if name == UNCHANGED else None

@@ -4,7 +4,7 @@ Rows of nodes are sorted by id, rows of edges by target, so that the statistics 
 a file when a few elements are read. `edges_from` has the ends and the label of each edge, sorted by start.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,7 +41,7 @@ _DDL: Mapping[Kind, str] = {
 }
 _SORTED_BY = {"nodes": "id", "runs": "id", "edges": "to"}
 # Maximum rows per file, which a worker holds in memory.
-_FILE_ROWS = 500_000
+FILE_ROWS = 500_000
 
 
 def has_pyarrow() -> bool:
@@ -83,13 +83,13 @@ def _write_partition(
 ) -> Iterator[tuple[int, Sums]]:
     ordered = sorted(rows, key=lambda row: (row[_SORTED_BY[kind]], row["id"]))
     sums: list[Sums] = []
-    for part_number, part in enumerate(batched(ordered, _FILE_ROWS)):
-        table = table_of_rows(part, _schema(kind))
+    for part_number, part in enumerate(batched(ordered, FILE_ROWS)):
+        table = rows_as_table(part, kind)
         _write_file(table, kind, f"{folder}/part-{number:05}-{part_number:05}.parquet")
         sums.append(sums_of(table))
     if by_start and ordered:
-        ends = table_of_rows(ordered, _schema("edges_from"))
-        _write_parts(_sort_by_start(ends), "edges_from", by_start, number)
+        ends = rows_as_table(ordered, "edges_from")
+        write_part(sort_by_start(ends), "edges_from", by_start, number)
     yield len(ordered), add_sums(sums)
 
 
@@ -98,28 +98,53 @@ def write_table(table: Any, kind: Kind, folder: str, *, by_start: str = "") -> W
 
     Raises `SourceError`.
     """
-    _write_parts(table, kind, folder)
+    write_part(table, kind, folder)
     if by_start:
-        _write_parts(_sort_by_start(table), "edges_from", by_start)
+        write_part(sort_by_start(table), "edges_from", by_start)
     return WrittenFile(len(table), sums_of(table))
 
 
-def _write_parts(table: Any, kind: Kind, folder: str, partition: int = 0) -> None:
+def write_part(table: Any, kind: Kind, folder: str, partition: int = 0) -> None:
+    """Write the sorted rows of a partition below a folder. Raises `SourceError`."""
     storage.make_folder(folder)
-    for number, start in enumerate(range(0, len(table), _FILE_ROWS)):
+    for number, start in enumerate(range(0, len(table), FILE_ROWS)):
         part = f"{folder}/part-{partition:05}-{number:05}.parquet"
-        _write_file(table.slice(start, _FILE_ROWS), kind, part)
+        _write_file(table.slice(start, FILE_ROWS), kind, part)
 
 
-def _sort_by_start(edges: Any) -> Any:
+def rows_as_table(rows: Sequence[Row], kind: Kind) -> Any:
+    """Return rows as a table with the columns of a kind that a row has."""
+    return table_of_rows(rows, _schema(kind))
+
+
+def sort_table(table: Any, kind: Kind) -> Any:
+    """Return rows in the order of their files: nodes by id, edges by target and id."""
+    import pyarrow.compute as pc
+
+    keys = [("id", "ascending")]
+    if (first := _SORTED_BY[kind]) != "id" and len(table):
+        table = table.append_column("_rank", _rank(table[first]))
+        keys = [("_rank", "ascending"), *keys]
+    ordered = table.take(pc.sort_indices(table, sort_keys=keys))
+    return ordered.drop_columns(["_rank"]) if "_rank" in ordered.column_names else ordered
+
+
+def _rank(column: Any) -> Any:
+    """Return for each row the place of its text among all texts of a column, which has no unknown ones."""
+    import pyarrow.compute as pc
+
+    texts = concatenate(column.chunks, "from")
+    ranks = pc.sort_indices(pc.sort_indices(texts.dictionary))  # fewer texts are compared than rows
+    return ranks.take(texts.indices)
+
+
+def sort_by_start(edges: Any) -> Any:
     """Return edges sorted by start; those with the same start remain in their order."""
     import pyarrow.compute as pc
 
     if not len(edges):
         return edges
-    starts = concatenate(edges["from"].chunks, "from")
-    ranks = pc.sort_indices(pc.sort_indices(starts.dictionary))  # fewer texts are compared than edges
-    order = pc.sort_indices(ranks.take(starts.indices))
+    order = pc.sort_indices(_rank(edges["from"]))
     return edges.select(_schema("edges_from").names).take(order)
 
 
@@ -132,6 +157,12 @@ def _write_file(table: Any, kind: Kind, location: str) -> None:
 
 def _schema(kind: Kind) -> Any:
     return arrow_schema(_DDL[kind], PARTITION_KEYS)
+
+
+def copy_into(folder: str, files: Iterable[str]) -> None:
+    """Copy files, which no process changes, into a folder under their names. Raises `SourceError`."""
+    for file in files:
+        storage.copy_file(file, f"{folder}/{file.rpartition('/')[2]}")
 
 
 def read_columns(folder: str) -> ParquetColumns:

@@ -73,11 +73,23 @@ def add_sums(several: Iterable[Sums]) -> list[int]:
     return [sum(numbers) & _MASK for numbers in zip(*several, strict=True)] or [0] * _SUMS
 
 
+def subtract_sums(sums: Sums, others: Sums) -> list[int]:
+    """Return the sums without those of other rows. Pure."""
+    return [(total - other) & _MASK for total, other in zip(sums, others, strict=True)]
+
+
 def write_sums(location: str, scope: DagScope, name: MergeName, sums: Sums) -> None:
     """Store the sums of an entry. Raises `SourceError`."""
     packed = base64.b64encode(zlib.compress(_FORMAT.pack(*sums))).decode()
     text = json.dumps({"version": VERSION, "sums": packed})
     storage.create_file(layout.json_file(location, layout.FINGERPRINTS, scope, name), text + "\n")
+
+
+def read_sums(location: str, scope: DagScope, name: MergeName) -> Sums | None:
+    """Return the sums of an entry; None without sums of this version. Errors as in `read_fingerprints`."""
+    file = layout.json_file(location, layout.FINGERPRINTS, scope, name)
+    (text,) = storage.read_texts([file])
+    return None if text is None else _parse(text, file)
 
 
 def read_fingerprints(

@@ -47,7 +47,7 @@ class MergeRecord:
     `entry`: the merge whose nodes and edges are the picture after this one; None: no lineage. `runs`: the
     merge whose vertices replace those of `entry`. `merged_at`: as on the `merge_run` vertex, in ms since
     1970. `added`, `changed`, `retired`: numbers of elements. `run_id`, `logical_date`: of the orchestrator.
-    `version`: of lineage_merge.
+    `version`: of lineage_merge. `is_current`: 0 if other DAGs may have changed shared elements since `entry`.
     """
 
     name: MergeName
@@ -63,6 +63,7 @@ class MergeRecord:
     run_id: str = ""
     logical_date: str = ""
     version: str = ""
+    is_current: int = 0
 
     @property
     def id(self) -> str:
@@ -99,7 +100,7 @@ def parse_record(text: str, where: str) -> MergeRecord:
             kind=content["kind"],
             entry=_name(content["entry"]),
             runs=_name(content["runs"]),
-            **{name: type(default)(content[name]) for name, default in _PLAIN.items()},
+            **{name: type(default)(content.get(name, default)) for name, default in _PLAIN.items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise IntermediateError(f"{where}: not {_WHAT}") from None

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING
 
 from lineage_merge.config import Config
 from lineage_merge.history import layout, merge_index
-from lineage_merge.history.entry_files import write_rows, write_table
+from lineage_merge.history.changed_entry import is_applicable, write_changed_entry
+from lineage_merge.history.entry_files import has_pyarrow, write_rows, write_table
 from lineage_merge.history.fingerprints import add_sums, write_sums
 from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.infra.progress import ProgressCallback, no_progress
-from lineage_merge.load.graph_access import Graph, read_last_load, read_picture, read_runs
+from lineage_merge.load.graph_access import Graph, read_changed, read_last_load, read_picture, read_runs
 from lineage_merge.load.graph_state import Picture, PictureTables
 from lineage_merge.load.merge_run import LastLoad
-from lineage_merge.load.result import Effect, LoadResult
+from lineage_merge.load.result import ChangedIds, Effect, LoadResult
 from lineage_merge.merge.report import Report
 from lineage_merge.model.errors import HistoryError, LineageMergeError, SourceError
 from lineage_merge.model.version import __version__
@@ -60,19 +61,30 @@ class Recorder:
         loaded: LoadResult,
         report: Report | None,
         on_progress: ProgressCallback = no_progress,
+        changed: ChangedIds | None = None,
     ) -> MergeRecord:
-        """Add the merge of a load that has ended. Raises `HistoryError`."""
+        """Add the merge of a load that has ended. `changed`: what it changed, if that is known.
+
+        Raises `HistoryError`.
+        """
         on_progress("writing the history")
         with _as_history_error("the graph is loaded, but its history is not written"):
             newest = merge_index.newest_record(self.location, self.scope)
             # A merge is being added, or its process was killed.
             is_adding = newest and merge_index.entry_names(self.location, self.scope, newest.name)
-            kind = kind_of(loaded.effect, newest, self.before, bool(is_adding))
-            merged_at = read_last_load(self.graph, *self.scope).merged_at
+            is_continued = continues(newest, self.before, bool(is_adding))
+            kind = kind_of(loaded.effect, is_continued)
+            last = read_last_load(self.graph, *self.scope)
+            merged_at = last.merged_at
             name = new_name(merged_at, newest)
             vertices, edges = (newest.vertices, newest.edges) if newest else (0, 0)
             if kind == "full":
-                vertices, edges = _write_full(self.location, self.scope, name, engine, self.graph, spark)
+                counts = None
+                if newest and changed and is_continued and newest.is_current and not last.is_followed:
+                    counts = self._write_changed(name, newest, engine, changed)
+                vertices, edges = counts or _write_full(
+                    self.location, self.scope, name, engine, self.graph, spark
+                )
             elif kind == "runs":
                 rows = read_runs(engine, self.graph, *self.scope)
                 write_rows(rows, "runs", layout.entry_folder(self.location, "runs", self.scope, name), spark)
@@ -96,9 +108,20 @@ class Recorder:
                 run_id=config.history.run_id,
                 logical_date=config.history.logical_date,
                 version=__version__,
+                # A load that does not know what changed since the one before may have found changed elements.
+                is_current=int(kind == "full" or bool(newest and newest.is_current and changed is not None)),
             )
             merge_index.write_record(self.location, self.scope, record)
         return record
+
+    def _write_changed(
+        self, name: MergeName, before: MergeRecord, engine: Engine, changed: ChangedIds
+    ) -> tuple[int, int] | None:
+        """Write an entry from the one before; return the numbers of nodes and edges, None if it is not."""
+        if not has_pyarrow() or not is_applicable(before, changed):
+            return None
+        picture = read_changed(engine, self.graph, *self.scope, changed)
+        return write_changed_entry(self.location, self.scope, name, before, changed, picture)
 
 
 def record_merge(
@@ -111,22 +134,23 @@ def record_merge(
     merge_index.write_record(location, scope, complete)
 
 
-def kind_of(
-    effect: Effect, newest: MergeRecord | None, before: LastLoad, has_unfinished_entry: bool
-) -> MergeKind:
-    """Return what has to be stored of a load. Pure.
+def continues(newest: MergeRecord | None, before: LastLoad, has_unfinished_entry: bool) -> bool:
+    """Return whether the graph before a load was what the entry of the newest merge has. Pure.
 
-    A reference to the entry before is correct only if that entry is what the graph had before the load: every
-    load since was recorded, and none was killed.
+    So every load since was recorded, and none was killed.
     """
-    is_known = (
+    return (
         newest is not None
         and newest.entry is not None
         and newest.merged_at == before.merged_at
         and not before.is_unfinished
         and not has_unfinished_entry
     )
-    if not is_known or effect == "lineage":
+
+
+def kind_of(effect: Effect, is_continued: bool) -> MergeKind:
+    """Return what has to be stored of a load. `is_continued`: see `continues`. Pure."""
+    if not is_continued or effect == "lineage":
         return "full"
     return "runs" if effect == "runs" else "unchanged"
 

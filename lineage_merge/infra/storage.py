@@ -327,6 +327,22 @@ def write_file(location: str, file: Path) -> None:
             shutil.copyfile(file, _local(location))
 
 
+def copy_file(source: str, target: str) -> None:
+    """Copy a file that no process changes, within S3 or on a disk, where it becomes a link if possible."""
+    with _translate_errors(target, "write"):
+        if is_s3(target):
+            bucket, key = _bucket_and_key(target)
+            of_source = dict(zip(("Bucket", "Key"), _bucket_and_key(source), strict=True))
+            _s3().copy(of_source, bucket, key)
+            return
+        path = _local(target)
+        path.unlink(missing_ok=True)
+        try:
+            path.hardlink_to(_local(source))
+        except OSError:  # not on every file system
+            shutil.copyfile(_local(source), path)
+
+
 def move_into_place(file: Path, location: str) -> None:
     """Move a local file within its file system, atomically and durably; creates parent folders."""
     target = _local(location)

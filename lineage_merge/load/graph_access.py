@@ -16,7 +16,15 @@ from lineage_merge.load.folder.state import FolderState
 from lineage_merge.load.graph_state import Picture, PictureTables
 from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.merge_run import LastLoad
-from lineage_merge.load.result import LoadResult, Pipeline, Removed, WriteProgress
+from lineage_merge.load.result import (
+    ChangedCallback,
+    ChangedIds,
+    LoadResult,
+    Pipeline,
+    Removed,
+    WriteProgress,
+    ignore_changed,
+)
 
 # What a folder does not need is imported for servers only: the client takes a third of a second.
 if TYPE_CHECKING:
@@ -49,6 +57,7 @@ def update(
     in_bulk: "BulkLoad | None" = None,
     on_written: WriteProgress | None = None,
     on_progress: ProgressCallback = no_progress,
+    on_changed: ChangedCallback = ignore_changed,
 ) -> LoadResult:
     """Update a graph to a merge: `load.server.update.update`, `load.folder.update.update`."""
     if isinstance(graph, GraphFolder):
@@ -60,6 +69,7 @@ def update(
             allow_retire=allow_retire,
             dry_run=dry_run,
             on_progress=on_progress,
+            on_changed=on_changed,
         )
     from lineage_merge.load.server import update as on_server
 
@@ -74,6 +84,7 @@ def update(
         in_bulk=in_bulk,
         on_written=on_written,
         on_progress=on_progress,
+        on_changed=on_changed,
     )
 
 
@@ -104,6 +115,17 @@ def read_picture(engine: Engine, graph: Graph, environment: str, dag_name: str) 
     from lineage_merge.load.gremlin import element_reads
 
     return element_reads.read_picture(engine, graph, environment, dag_name)
+
+
+def read_changed(
+    engine: Engine, graph: Graph, environment: str, dag_name: str, changed: ChangedIds
+) -> Picture:
+    """Read those of some elements that a DAG has, as `read_picture`."""
+    if isinstance(graph, GraphFolder):
+        return FolderState(graph.read(), environment, dag_name).read_changed(engine, changed)
+    from lineage_merge.load.gremlin import element_reads
+
+    return element_reads.read_changed(engine, graph, dag_name, changed)
 
 
 def read_runs(engine: Engine, graph: Graph, environment: str, dag_name: str) -> Rows[Row]:

@@ -14,7 +14,7 @@ from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load.diff import UNWRITTEN, Change, ChangeKind
 from lineage_merge.load.graph_state import GraphState, StoredEdge, StoredVertex
 from lineage_merge.load.renames import Renames
-from lineage_merge.load.result import LoadResult
+from lineage_merge.load.result import ChangedIds, LoadResult
 from lineage_merge.load.shard_digests import MergeDigests
 from lineage_merge.merge.alias_resolution import IdentityRow
 from lineage_merge.merge.report import Report
@@ -27,6 +27,8 @@ COLUMN_EDGE_LABELS = frozenset({"feeds_column", "influences"})
 # Kind, change, and for column lineage the job type, for nodes whether they have properties of a run.
 _Key = tuple[Literal["node", "edge", "cleared", "interim"], str, str]
 _RUN = "run"
+# Maximum number of changed elements whose ids this process lists.
+MAX_CHANGED_IDS = 100_000
 _INTERIM: _Key = ("interim", "", "")
 _CLEARED: _Key = ("cleared", "", "")
 T = TypeVar("T")
@@ -162,6 +164,23 @@ class LoadPlan:
     deletions: Deletions
     result: LoadResult
     names_digest: str
+
+    def changed_ids(self) -> ChangedIds | None:
+        """Return what the load changes; None if it is much, or not all that differs from the last load."""
+        compared, counts = self.comparison, self.comparison.counts
+        written = counts.nodes_to_write + counts.edges_to_write
+        deleted = self.deletions.vertex_count + self.deletions.edge_count
+        is_full = compared.digests is None or compared.moves or compared.renames.changes or counts.interim
+        if is_full or self.result.relabelled or written + deleted > MAX_CHANGED_IDS:
+            return None
+        (vertices, edges) = (
+            rows.filter(attrgetter("is_written")).map(lambda element: str(element.row["id"]))
+            for rows in (compared.nodes, compared.edges)
+        )
+        return ChangedIds(
+            frozenset(vertices.union(self.deletions.vertices).collect()),
+            frozenset(edges.union(self.deletions.edges).collect()),
+        )
 
 
 def count_differences(

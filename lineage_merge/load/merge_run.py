@@ -40,10 +40,14 @@ def run_id(environment: str, dag_name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LastLoad:
-    """When the last load of a DAG ended, in ms since 1970 (0: never), and whether another has not ended."""
+    """When the last load of a DAG ended, in ms since 1970 (0: never), and whether another has not ended.
+
+    `is_followed`: loads of other DAGs have changed elements of the DAG since.
+    """
 
     merged_at: int = 0
     is_unfinished: bool = False
+    is_followed: bool = False
 
 
 def merge_run_of(environment: str, dag_name: str, properties: Mapping[str, Any]) -> MergeRun | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Effect = Literal["none", "runs", "lineage"]
 # Called with ``"nodes"`` or ``"edges"``, the written partitions, and all.
@@ -60,6 +60,20 @@ class LoadResult:
             "datasets_moved": self.moved * wrote,
             "requests": self.requests * wrote,
         }
+
+
+class ChangedIds(NamedTuple):
+    """The ids of the vertices and edges that a load may have written or deleted."""
+
+    vertices: frozenset[str]
+    edges: frozenset[str]
+
+
+ChangedCallback = Callable[[ChangedIds], None]
+
+
+def ignore_changed(_: ChangedIds) -> None:
+    """Do nothing with what a load changed."""
 
 
 @dataclass(frozen=True, slots=True)

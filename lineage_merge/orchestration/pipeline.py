@@ -33,7 +33,7 @@ from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import bind_step, running, step
 from lineage_merge.load.graph_access import Graph, check, update
 from lineage_merge.load.load_plan import MergeOutput
-from lineage_merge.load.result import LoadResult
+from lineage_merge.load.result import ChangedIds, LoadResult
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.alias_resolution import IdentityRow, identities
 from lineage_merge.merge.expectations import fail_if_unmet
@@ -333,6 +333,7 @@ def load_graph(
         owner = _owner_of(built, config)
         run.environment, run.dag_name = owner
         recorder = None
+        changed: list[ChangedIds] = []
         if history and not dry_run:
             recorder = Recorder.read_last_load(history, DagScope(*owner), target)
         loaded = update(
@@ -345,6 +346,7 @@ def load_graph(
             on_written=on_written,
             in_bulk=_bulk_loader(config, target),
             on_progress=on_step_progress,
+            on_changed=changed.append,
         )
         loading.count(**loaded.counts)
     unwritten: HistoryError | None = None
@@ -352,7 +354,8 @@ def load_graph(
         try:
             with running(config), step("history"), own_errors():
                 engine = built.nodes.engine
-                recorder.record(engine, built.spark, config, loaded, built.report, on_progress)
+                changed_ids = changed[0] if changed else None
+                recorder.record(engine, built.spark, config, loaded, built.report, on_progress, changed_ids)
         except HistoryError as error:
             unwritten = error  # after the exporters
     if config.exporters and not dry_run:

@@ -10,19 +10,19 @@ from gremlin_python.process.graph_traversal import GraphTraversalSource
 
 from lineage_merge.config import Config, Gremlin, History
 from lineage_merge.graph_format.elements import ALL_VERTEX_LABELS, EDGE_LABELS
-from lineage_merge.history import merge_index
+from lineage_merge.history import changed_entry, merge_index
 from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_index import read_report, redact_settings, write_details
 from lineage_merge.history.merge_record import MergeKind, MergeRecord
 from lineage_merge.history.moments import parse_moment
-from lineage_merge.history.recording import Recorder, kind_of, new_name, record_removal
+from lineage_merge.history.recording import Recorder, continues, kind_of, new_name, record_removal
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.gremlin import running_load
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.remove_dag import remove
 from lineage_merge.load.merge_run import LastLoad
-from lineage_merge.load.result import Effect, Pipeline
+from lineage_merge.load.result import ChangedIds, Effect, Pipeline
 from lineage_merge.load.server.update import update
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import Problem
@@ -47,8 +47,10 @@ class Loads:
         scope = DagScope("dev", made.dag)
         recorder = Recorder.read_last_load(self.location, scope, self.endpoint)
         engine = LocalEngine()
-        loaded = update(made.merge(engine), self.endpoint, *scope, allow_retire=True)
-        return recorder.record(engine, None, CONFIG, loaded, report)
+        changed: list[ChangedIds] = []
+        merge = made.merge(engine)
+        loaded = update(merge, self.endpoint, *scope, allow_retire=True, on_changed=changed.append)
+        return recorder.record(engine, None, CONFIG, loaded, report, changed=next(iter(changed), None))
 
     def unrecorded(self, made: Made) -> None:
         update(made.merge(LocalEngine()), self.endpoint, "dev", made.dag, allow_retire=True)
@@ -67,6 +69,12 @@ def texts(elements: Iterable[object]) -> set[str]:
         repr((type(each).__name__, each.id, each.label, sorted(each.properties.items())))  # type: ignore[attr-defined]
         for each in elements
     }
+
+
+@pytest.fixture(autouse=True)
+def _small_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write an entry from the one before, however much changed."""
+    monkeypatch.setattr(changed_entry, "_MOST", 10)
 
 
 @pytest.fixture
@@ -192,7 +200,7 @@ KNOWN = MergeRecord(NAME, "full", NAME, merged_at=100)
 def test_what_is_stored_of_a_load(
     effect: Effect, newest: MergeRecord | None, before: LastLoad, unfinished: bool, expected: MergeKind
 ) -> None:
-    assert kind_of(effect, newest, before, unfinished) == expected
+    assert kind_of(effect, continues(newest, before, unfinished)) == expected
 
 
 def test_a_new_merge_sorts_after_the_newest_one() -> None:

@@ -3,7 +3,7 @@
 The changes are those that requests make in a Gremlin server (`load.gremlin.upserts`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cached_property, reduce
 from typing import Any
 
@@ -40,6 +40,11 @@ class DraftTable:
         if identifier in self._changed:
             return self._changed[identifier] is not None
         return identifier not in self._looked_up and identifier in self._positions
+
+    @property
+    def changed_ids(self) -> Set[str]:
+        """Return the ids of rows that may have changed."""
+        return self._changed.keys()
 
     def prefetch(self, ids: Iterable[str]) -> None:
         """Take rows out of the table, all at once, which is faster than one after the other."""

@@ -15,10 +15,12 @@ from lineage_merge.load.graph_state import (
     LOADER_LABELS,
     AliasOf,
     GraphState,
+    Picture,
     PictureTables,
     StoredEdge,
     StoredVertex,
 )
+from lineage_merge.load.result import ChangedIds
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,14 @@ class FolderState:
         of_loader = is_one_of(get_column(self._tagged_vertices, "label"), LOADER_LABELS)
         nodes = self._tagged_vertices.filter(arrow().compute.invert(of_loader))
         return PictureTables(nodes, self.tables.edges.filter(self.is_edge_of_dag))
+
+    def read_changed(self, engine: Engine, changed: ChangedIds) -> Picture:
+        """Return those of these elements that the DAG has, as `picture`."""
+        nodes, edges = (
+            table.filter(is_one_of(get_column(table, "id"), ids))
+            for table, ids in zip(self.picture(), changed, strict=True)
+        )
+        return Picture(engine.rows(self._node_rows(nodes)), engine.rows(rows_of_table(edges)))
 
     def runs(self, engine: Engine) -> Rows[Row]:
         """Return the vertices of the DAG with properties of their newest run."""

@@ -8,7 +8,10 @@ import time
 from contextlib import nullcontext
 from dataclasses import replace
 
+from lineage_merge.graph_format.arrow import rows_of_table
+from lineage_merge.infra.arrow_tables import get_column, is_one_of
 from lineage_merge.infra.embedded.graph_store import GraphFolder
+from lineage_merge.infra.embedded.graph_tables import GraphTables
 from lineage_merge.infra.engine.local import collection_off
 from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.infra.telemetry import step
@@ -17,10 +20,10 @@ from lineage_merge.load.folder.changes import make_changes
 from lineage_merge.load.folder.draft import Draft
 from lineage_merge.load.folder.plan_changes import plan_changes
 from lineage_merge.load.folder.state import FolderState
-from lineage_merge.load.load_plan import MergeOutput
+from lineage_merge.load.load_plan import MAX_CHANGED_IDS, MergeOutput
 from lineage_merge.load.merge_run import LastLoad
 from lineage_merge.load.plan_changes import describe_changes
-from lineage_merge.load.result import LoadResult
+from lineage_merge.load.result import ChangedCallback, ChangedIds, LoadResult, ignore_changed
 from lineage_merge.merge.report import Report
 from lineage_merge.model.errors import RetireRefused
 
@@ -34,11 +37,13 @@ def update(
     allow_retire: bool = False,
     dry_run: bool = False,
     on_progress: ProgressCallback = no_progress,
+    on_changed: ChangedCallback = ignore_changed,
 ) -> LoadResult:
     """Update the graph to a merge; with `dry_run` only return what would change.
 
-    Waits while another process loads the graph. Raises EmbeddedError, GraphRejected (an edge with a missing
-    end), IntermediateError (a row without a key), and RetireRefused; then the graph is as before.
+    `on_changed`: as in `load.server.update.update`. Waits while another process loads the graph. Raises
+    EmbeddedError, GraphRejected (an edge with a missing end), IntermediateError (a row without a key), and
+    RetireRefused; then the graph is as before.
     """
     started = time.monotonic()
     with (
@@ -62,9 +67,34 @@ def update(
             now = time.time_ns() // 1_000_000
             draft = Draft.with_new(tables, planned.new, now) if planned.new else Draft(tables)
             make_changes(plan, draft, dag_name, now)
+            changed = _list_changed(tables, planned.new, draft, environment, dag_name)
             _record_run(draft, environment, dag_name, result, merge.report)
             folder.write(draft.tables(), tables)
+        if changed is not None and not plan.result.moved:
+            on_changed(changed)
         return replace(result, seconds=time.monotonic() - started)
+
+
+def _list_changed(
+    tables: GraphTables, new: GraphTables | None, draft: Draft, environment: str, dag_name: str
+) -> ChangedIds | None:
+    """Return what a load changes; None if a load of another DAG has ended since the last one of this DAG."""
+    ids: list[frozenset[str]] = []
+    if new is None or _have_later_loads(tables, environment, dag_name):
+        return None
+    for table, of_draft in zip(new, (draft.vertices, draft.edges), strict=True):
+        if len(table) + len(of_draft.changed_ids) > MAX_CHANGED_IDS:
+            return None
+        ids.append(frozenset(get_column(table, "id").to_pylist()) | of_draft.changed_ids)
+    return ChangedIds(*ids)
+
+
+def _have_later_loads(tables: GraphTables, environment: str, dag_name: str) -> bool:
+    """Return whether a load of another DAG has ended since the last load of a DAG, or this is its first."""
+    runs = tables.vertices.filter(is_one_of(get_column(tables.vertices, "label"), [merge_run.LABEL]))
+    ends = {row["id"]: row.get("last_merged_at") or 0 for row in rows_of_table(runs)}
+    own = ends.pop(merge_run.run_id(environment, dag_name), 0)
+    return own == 0 or max(ends.values(), default=0) >= own
 
 
 def _record_run(

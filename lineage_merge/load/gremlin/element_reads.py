@@ -34,6 +34,7 @@ from lineage_merge.load.gremlin import upserts
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.executor import GremlinExecutor, open_executor
 from lineage_merge.load.gremlin.upserts import EdgeUpsert, VertexUpsert
+from lineage_merge.load.result import ChangedIds
 
 Found = TypeVar("Found")
 
@@ -74,6 +75,16 @@ def read_picture(engine: Engine, endpoint: Endpoint, environment: str, dag_name:
     ids = vertex_ids(engine.empty(), endpoint, environment, dag_name)
     rows = ids.map_partitions(partial(_read, endpoint, partial(_rows, dag_name))).cache()
     return Picture(rows.filter(lambda row: "from" not in row), rows.filter(lambda row: "from" in row))
+
+
+def read_changed(engine: Engine, endpoint: Endpoint, dag_name: str, changed: ChangedIds) -> Picture:
+    """Read those of these elements that a DAG has, as `read_picture`."""
+    parts = engine.parallelism
+    vertices, edges = (engine.rows(sorted(ids), parts) for ids in changed)
+    return Picture(
+        vertices.map_partitions(partial(_read, endpoint, partial(_node_rows, dag_name))),
+        edges.map_partitions(partial(_read, endpoint, partial(_edge_rows_by_id, dag_name))),
+    )
 
 
 def read_runs(engine: Engine, endpoint: Endpoint, environment: str, dag_name: str) -> Rows[Row]:
@@ -255,14 +266,25 @@ def _rows(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterat
     vertices = list(ids)
     yield from _node_rows(dag_name, execute, vertices)
     for edges in execute.reads(partial(edges_from, dag_name=dag_name), vertices):
-        for identifier, edge in {edge["id"].removesuffix(INTERIM): edge for edge in edges}.items():
-            keys = {"id": identifier, "label": edge["label"], "from": edge["from"], "to": edge["to"]}
-            yield edge["properties"] | keys
+        yield from _edge_rows(edges)
+
+
+def _edge_rows(edges: Iterable[dict[str, Any]]) -> Iterator[Row]:
+    for identifier, edge in {edge["id"].removesuffix(INTERIM): edge for edge in edges}.items():
+        keys = {"id": identifier, "label": edge["label"], "from": edge["from"], "to": edge["to"]}
+        yield edge["properties"] | keys
+
+
+def _edge_rows_by_id(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterator[Row]:
+    for edges in execute.reads(edges_by_id, ids):
+        yield from _edge_rows(edge for edge in edges if edge["properties"].get("dag_name") == dag_name)
 
 
 def _node_rows(dag_name: str, execute: GremlinExecutor, ids: Iterable[str]) -> Iterator[Row]:
+    """Yield the rows of those vertices that have the DAG's tag."""
     for vertex in chain.from_iterable(execute.reads(vertices_at, ids)):
-        if vertex["label"] not in LOADER_LABELS:
+        is_tagged = dag_name in vertex["properties"].get("dag_name", ())
+        if is_tagged and vertex["label"] not in LOADER_LABELS:
             keys = {"id": vertex["id"], "label": one_label(vertex["label"]), "dag_name": dag_name}
             yield keys | vertex_values(vertex["properties"])
 

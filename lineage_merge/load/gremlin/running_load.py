@@ -178,9 +178,10 @@ def read_last_load(endpoint: Endpoint, environment: str, dag_name: str) -> LastL
     """Read when the last load of a DAG ended."""
     run = run_id(environment, dag_name)
     with open_executor(endpoint) as execute:
-        runs = execute(lambda g: g.V(run).value_map("last_merged_at", "load_token"))
+        runs = execute(lambda g: g.V(run).value_map("last_merged_at", "load_token", "touched"))
     values = runs[0] if runs else {}
-    return LastLoad(int(values.get("last_merged_at", [0])[0]), "load_token" in values)
+    merged_at = int(values.get("last_merged_at", [0])[0])
+    return LastLoad(merged_at, "load_token" in values, bool(values.get("touched")))
 
 
 _LOAD_MARK = "load "

@@ -18,7 +18,7 @@ from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.plan_changes import describe_changes
 from lineage_merge.load.resolve_names import node_id
-from lineage_merge.load.result import LoadResult, WriteProgress
+from lineage_merge.load.result import ChangedCallback, LoadResult, WriteProgress, ignore_changed
 from lineage_merge.load.server.incremental_diff import plan_changes
 from lineage_merge.load.server.record_state import record_state
 from lineage_merge.load.server.write_changes import write_changes
@@ -40,11 +40,13 @@ def update(
     in_bulk: BulkLoad | None = None,
     verify: bool = False,
     on_progress: ProgressCallback = no_progress,
+    on_changed: ChangedCallback = ignore_changed,
 ) -> LoadResult:
     """Update the graph to a merge; with `dry_run` only return what would change.
 
     Elements that are provably unchanged since the last load are not read; with `verify` all are. `in_bulk`:
-    write large differences through this bulk loader, whose progress goes to `on_progress`. Raises
+    write large differences through this bulk loader, whose progress goes to `on_progress`. `on_changed` is
+    called with what has changed since the last load of the DAG, if that is known. Raises
     GraphUnreachable, GraphRejected, BulkLoadFailed, IntermediateError (a row without a key), and
     RetireRefused before anything is written.
     """
@@ -100,6 +102,8 @@ def update(
             result = replace(result, requests=requests, seconds=time.monotonic() - started)
             with collection_off():
                 record_state(merge, target, plan, result)
+                if (changed := plan.changed_ids()) is not None:
+                    on_changed(changed)
             return with_totals(result)
     raise AssertionError("unreachable")
 

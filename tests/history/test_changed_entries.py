@@ -1,0 +1,193 @@
+"""Entries written from the one before and what a load changed: those that are read from the graph."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from operator import itemgetter
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from gremlin_python.process.graph_traversal import GraphTraversalSource
+from pyarrow import parquet
+
+from lineage_merge.config import Config
+from lineage_merge.history import changed_entry, entry_files, layout, recording
+from lineage_merge.history.fingerprints import read_sums
+from lineage_merge.history.layout import DagScope, MergeName
+from lineage_merge.history.merge_record import MergeRecord
+from lineage_merge.history.recording import Recorder, write_entry
+from lineage_merge.infra.embedded.graph_store import GraphFolder
+from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.rows import Engine
+from lineage_merge.load.graph_access import Graph, read_picture, update
+from lineage_merge.load.gremlin.connection import Endpoint
+from lineage_merge.load.result import ChangedIds
+from tests.made_merges import Made
+
+WEEKLY = DagScope("dev", "weekly")
+
+
+@pytest.fixture(autouse=True)
+def _small_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of a few rows, and entries of changes however many these are."""
+    monkeypatch.setattr(changed_entry, "_MOST", 10)
+    for module in (entry_files, changed_entry):
+        monkeypatch.setattr(module, "FILE_ROWS", 5)
+
+
+@pytest.fixture
+def used(monkeypatch: pytest.MonkeyPatch) -> list[MergeName]:
+    """The entries that were written from the one before."""
+    names: list[MergeName] = []
+    original = changed_entry.write_changed_entry
+
+    def write(*arguments: Any) -> tuple[int, int] | None:
+        counts = original(*arguments)
+        names.extend([arguments[2]] if counts else [])
+        return counts
+
+    monkeypatch.setattr(recording, "write_changed_entry", write)
+    return names
+
+
+class Graphs:
+    """A graph, its history, and another one whose entries are read from the graph."""
+
+    def __init__(self, graph: Graph, folder: Path, engine: Engine) -> None:
+        self.graph = graph
+        self.location, self.expected = str(folder / "history"), str(folder / "expected")
+        self.engine = engine
+
+    def load(self, made: Made) -> MergeRecord:
+        """Load a merge, and check what its entry has."""
+        time.sleep(0.002)  # times of merges differ
+        scope = DagScope("dev", made.dag)
+        recorder = Recorder.read_last_load(self.location, scope, self.graph)
+        changed: list[ChangedIds] = []
+        merge = made.merge(self.engine)
+        loaded = update(merge, self.graph, *scope, allow_retire=True, on_changed=changed.append)
+        ids = next(iter(changed), None)
+        config = Config(made.dag, "dev")
+        record = recorder.record(self.engine, None, config, loaded, None, changed=ids)
+        if record.kind == "full":
+            self._check(scope, record)
+        return record
+
+    def _check(self, scope: DagScope, record: MergeRecord) -> None:
+        write_entry(self.expected, scope, record.name, read_picture(self.engine, self.graph, *scope))
+        for kind in ("nodes", "edges", "edges_from"):
+            entry, expected = (
+                list(rows_of(location, kind, scope, record.name))
+                for location in (self.location, self.expected)
+            )
+            assert Counter(entry) == Counter(expected), kind
+        assert (record.vertices, record.edges) == tuple(
+            len(list(rows_of(self.expected, kind, scope, record.name))) for kind in ("nodes", "edges")
+        )
+        sums = [read_sums(location, scope, record.name) for location in (self.location, self.expected)]
+        assert sums[0] == sums[1]
+
+
+def rows_of(location: str, kind: layout.Kind, scope: DagScope, name: MergeName) -> Iterator[str]:
+    """Yield the rows of an entry; fail if those of a file are not sorted."""
+    key = {"nodes": itemgetter("id"), "edges": itemgetter("to", "id"), "edges_from": itemgetter("from")}[kind]
+    for file in Path(layout.entry_folder(location, kind, scope, name)).iterdir():
+        rows = parquet.read_table(file, partitioning=None).to_pylist()
+        assert rows == sorted(rows, key=key), file
+        for row in rows:
+            known = {
+                key: sorted(value) if isinstance(value, list) else value
+                for key, value in row.items()
+                if value is not None
+            }
+            yield json.dumps(known, sort_keys=True)
+
+
+@pytest.fixture(params=["server", "folder"])
+def graphs(request: pytest.FixtureRequest, tmp_path: Path) -> Graphs:
+    graph: Graph = GraphFolder(tmp_path / "graph")
+    if request.param == "server":
+        g: GraphTraversalSource = request.getfixturevalue("gremlin")
+        assert g.V().count().next() == 0
+        graph = Endpoint(request.getfixturevalue("gremlin_url"))
+    return Graphs(graph, tmp_path, LocalEngine(threads=2))
+
+
+def drawn(random: Random, dag: str, number: int) -> Made:
+    """Return a merge of about twenty elements, most of them as in other merges of the DAG."""
+    jobs = random.sample("pq", random.randint(1, 2))
+    made = Made(dag)
+    for job in jobs:
+        flows = {target: random.sample("abc", random.randint(1, 2)) for target in random.sample("cde", 2)}
+        made.job("spark", f"{dag}_{job}", flows, at=random.choice([1, number]))
+        for target, sources in flows.items():
+            made.column(target, "n", data_type=random.choice(["int", "int", "text"]))
+            made.feeds_column(
+                ("spark", f"{dag}_{job}"),
+                (sources[0], "n"),
+                (target, "n"),
+                expression=random.choice(["n", "n + 1"]),
+            )
+        made.ran(f"{dag}_{job}", random.choice([1, 9]))
+    if random.random() < 0.3:
+        made.node("c", description=random.choice(["one", "two"]), tags=random.sample(["x", "y"], 1))
+    return made
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("seed", range(4))
+def test_entries_of_random_loads_are_those_of_the_graph(
+    graphs: Graphs, used: list[MergeName], seed: int
+) -> None:
+    random = Random(seed)
+    for number in range(1, 11):
+        graphs.load(drawn(random, random.choice(["daily", "daily", "daily", "weekly"]), number))
+    assert used
+
+
+def base(**changed: Any) -> Made:
+    made = Made("weekly").job("dbt", "m", {"mart": ["a", "b"]}, at=1, project="p")
+    for name in "abcdefgh":
+        made.column(name, "n", data_type="int")
+    return made.column("a", "n", **({"data_type": "int"} | changed))
+
+
+def files_of(graphs: Graphs, kind: layout.Kind, record: MergeRecord) -> dict[str, int]:
+    folder = Path(layout.entry_folder(graphs.location, kind, WEEKLY, record.name))
+    return {file.name: file.stat().st_ino for file in folder.iterdir()}
+
+
+def test_files_without_a_changed_row_are_those_of_the_entry_before(
+    tmp_path: Path, used: list[MergeName]
+) -> None:
+    graphs = Graphs(GraphFolder(tmp_path / "graph"), tmp_path, LocalEngine())
+    first = graphs.load(base())
+    second = graphs.load(base(data_type="text"))
+    assert used == [second.name]
+    assert files_of(graphs, "edges", first) == files_of(graphs, "edges", second)
+    assert files_of(graphs, "edges_from", first) == files_of(graphs, "edges_from", second)
+    before, after = files_of(graphs, "nodes", first), files_of(graphs, "nodes", second)
+    assert before.keys() == after.keys()
+    assert before != after
+
+
+def test_an_entry_that_another_dag_made_old_is_not_used(tmp_path: Path, used: list[MergeName]) -> None:
+    graphs = Graphs(GraphFolder(tmp_path / "graph"), tmp_path, LocalEngine())
+    graphs.load(base())
+    graphs.load(Made("daily").job("spark", "load", {"a": []}, at=1).node("a", description="raw"))
+    graphs.load(base(data_type="text"))
+    assert not used
+    last = graphs.load(base(data_type="date"))
+    assert used == [last.name]
+
+
+def test_an_entry_before_without_its_files_is_not_used(tmp_path: Path, used: list[MergeName]) -> None:
+    graphs = Graphs(GraphFolder(tmp_path / "graph"), tmp_path, LocalEngine())
+    first = graphs.load(base())
+    folder = Path(layout.entry_folder(graphs.location, "edges_from", WEEKLY, first.name))
+    next(folder.iterdir()).unlink()
+    graphs.load(base(data_type="text"))
+    assert not used
