@@ -75,7 +75,19 @@ def binary_kind(content: bytes) -> Kind | None:
     if _is_utf_16(content):
         return _UTF_16
     text = content.decode("utf-8", errors="replace")
-    return _NO_TEXT if text.count("\ufffd") > _MAX_INVALID * len(text) else None
+    if text.count("\ufffd") <= _MAX_INVALID * len(text):
+        return None
+    # Of lines with documents, some may be damaged.
+    return None if any(map(_is_object, content.splitlines())) else _NO_TEXT
+
+
+def _is_object(line: bytes) -> bool:
+    """Return whether a line is probably a JSON object."""
+    try:
+        text = line.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return False
+    return text.startswith("{") and text.endswith("}")
 
 
 def _is_utf_16(content: bytes) -> bool:

@@ -25,15 +25,17 @@ from lineage_merge.sources.hive.query import Query, read_query
 from lineage_merge.sources.hive.reader import _read_part
 from lineage_merge.sources.openlineage import files as openlineage
 from lineage_merge.sources.openlineage.runs import newest
+from lineage_merge.sources.spline import export
 from lineage_merge.sources.spline.agent.messages import Message, check_message
 from lineage_merge.sources.spline.agent.reader import read_slice
 from lineage_merge.sources.spline.documents import name_of, read
+from lineage_merge.sources.spline.reader import _translate_texts
 from lineage_merge.sources.sql.reader import elements as of_sql
 from lineage_merge.sources.sql.settings import SqlFiles, project_of
 from tests.agent_lines import line, of_database
 from tests.dbt_column_project import Project
 from tests.fuzz.mutation import ADDRESSES, SECRET
-from tests.fuzz.spline_material import made
+from tests.fuzz.spline_material import bundle, context, made, plans
 from tests.sources.hive.hive_lines import PREFIX, copy, document, found_in, with_names
 from tests.sources.hive.hive_lines import line as hive_line
 from tests.sources.openlineage.made_events import event
@@ -280,3 +282,25 @@ def test_a_swap_without_a_table_affects_no_other_statement(tmp_path: Path) -> No
         "line 1"
     ]
     assert any(isinstance(each, Feeds) for each in found)
+
+
+def test_a_damaged_line_among_documents_does_not_hide_them(tmp_path: Path) -> None:
+    file = tmp_path / "txInfo.jsonl"
+    damaged = b"\xabe\xf6\x96\xbe\t\xd8\xd7\xd9o\xd7\x89\xb0\xb1oV\xe8\x99\x08\x05\xee\xa5"
+    file.write_bytes(b'{"_key": "7"}\n' + damaged + b'\n{"_key": "8"}\n')
+    part = export.Part("", "txInfo", Slice(str(file), 0, file.stat().st_size))
+    assert [document_["_key"] for document_ in export.valid_documents(part)] == ["7", "8"]
+    [problem] = [each for each in export.documents(part) if isinstance(each, Problem)]
+    assert (problem.document, problem.message[:14]) == (f"{file}, line 2", "not UTF-8 text")
+
+
+def test_a_time_of_creation_with_a_point_is_a_whole_number() -> None:
+    key, documents_of_plan = plans()[0]
+    texts = [
+        (collection, json.dumps(document_ | {"_created": 1_795_253_545_721.0}))
+        for collection, documents_of_kind in documents_of_plan.items()
+        for document_ in documents_of_kind
+    ]
+    [plan] = _translate_texts(context(), *bundle(key, texts, chosen=True), unrecorded=frozenset())
+    assert plan.output
+    assert type(plan.output.created) is int

@@ -159,7 +159,7 @@ def translate_plan(
         elements = chain(elements, operations(plan, JobKey(SPARK, job), selected.newest_sequence))
     records = [mark(record, facts.own) for record in context.resolver.records(elements)]
     uri = target(plan)
-    created = (plan.header or {}).get("_created") or 0
+    created = int((plan.header or {}).get("_created") or 0)  # JSON may have 1795253545721.0
     output = PlanOutput(redact(job), context.dataset(uri, job) if uri else None, created)
     yield TranslatedPlan(database, plan.key, records, output)
 
