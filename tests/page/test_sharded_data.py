@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from lineage_merge.exporters.page.data import freshness_rows, page_data
 from lineage_merge.exporters.page.sharded import Annotations, Scope, batches, names, write_sharded
 from lineage_merge.exporters.page.sharded.batches import order_by_lineage
 from lineage_merge.exporters.page.sharded.catalog import group_of
-from lineage_merge.exporters.page.sharded.names import NameIndex, Place, key_text, keys_of
+from lineage_merge.exporters.page.sharded.names import NameIndex, Place, key_text, keys_of, words_of
 from lineage_merge.graph_format.elements import Subgraph
 from lineage_merge.infra.redaction import redact
+from lineage_merge.model.elements import column_id
 from lineage_merge.model.errors import ConfigError, NotFound
 from lineage_merge.questions.backends.in_memory import InMemory
 from tests.page import shop_page
@@ -154,8 +156,8 @@ def test_no_password_reaches_shards_and_index(tmp_path: Path) -> None:
     assert {name for name, text in texts.items() if SECRET in text} == set()
     # The lists and the index of names have these datasets.
     assert {row[0] for row in rows(folder, "name")} >= {redact(url)}
-    assert about(folder)["marks"][-1][0] == "policy-failed"
-    assert len(rows(folder, "mark")) == 2
+    assert {"policy-failed", "end", "source"} <= {mark[0] for mark in about(folder)["marks"] if mark[4]}
+    assert rows(folder, "word")
 
 
 HOSTILE = [
@@ -214,20 +216,117 @@ def test_an_index_that_does_not_fit_into_memory_is_the_same(
     places = [Place(number, f"dev.t{number}", "table", "dev") for number in range(100)]
     random.Random(7).shuffle(places)
     found: list[Any] = []
+    monkeypatch.setattr(names, "MOST_OF_WORD", 7)
     for most in (10, 1_000_000):
         monkeypatch.setattr(names, "_IN_MEMORY", most)
         folder = tmp_path / str(most)
         folder.mkdir()
         index = NameIndex(folder)
         for place in places:
-            index.add(place, f"t{place.number}", ["id", f"c{place.number % 7}"])
+            index.add(place, f"t{place.number}", ["id", f"c{place.number % 7}"], ["load"])
+            index.add_words(place, f"t{place.number}", "Orders of a day", [])
         found.append([(row.key, row.name, row.total) for row in index.rows()])
-        # Of a common name, some datasets.
+        # Of a common name, some datasets; of a common word, too.
         assert max(len(row.datasets) for row in index.rows()) == names.MOST_DATASETS
+        assert [key_text(row.key) for row in index.rows() if row.kind == names.WORDS] == ["day"] * 7 + [
+            "orders"
+        ] * 7
         assert bool(list(folder.iterdir())) == (most == 10)
     assert found[0] == found[1]
-    assert ("id", 100) in {(name, count) for _, name, count in found[0]}
-    assert [key for key, _, _ in found[0]] == sorted(key for key, _, _ in found[0])
+    assert {("id", 100), ("load", 100)} <= {(name, count) for _, name, count in found[0]}
+    by_name = [key for key, _, _ in found[0]][:-14]
+    assert by_name == sorted(by_name)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("One row per order, with the customer.", ["row", "order", "customer"]),
+        ("Orders of orders: ORDERS", ["orders"]),
+        ("in_stock at a id", ["in_stock"]),
+        (" ".join(f"word{number}" for number in range(99)), [f"word{number}" for number in range(10)]),
+        ("x" * 100, ["x" * 40]),
+        ("", []),
+    ],
+)
+def test_the_first_words_of_a_description_are_found(text: str, words: list[str]) -> None:
+    assert words_of(text) == words
+
+
+def test_an_alias_is_found_by_the_words_of_its_name(tmp_path: Path) -> None:
+    index = NameIndex(tmp_path)
+    place = Place(0, "dev.mart.orders", "table", "dev")
+    index.add_words(place, "orders", "", ["s3://b|", "s3://lake|crm/old_orders (a rule)", "jdbc:x"])
+    assert [key_text(row.key) for row in index.rows()] == [
+        "crm/old_orders",
+        "jdbc:x",
+        "old_orders",
+        "orders",
+        "x",
+    ]
+    assert {row.more for row in index.rows()} == {"crm/old_orders jdbc:x"}
+
+
+def found_by_name(folder: Path) -> dict[tuple[str, str], list[str]]:
+    """Return the names of the datasets of each tag and owner."""
+    listed = rows(folder, "mark")
+    return {
+        (row[1], row[0]): [each[0] for each in listed[row[2] :][: row[3]]]
+        for row in rows(folder, "search")
+        if row[1] in ("tag", "owner")
+    }
+
+
+def test_tags_and_owners_are_also_those_of_columns_and_jobs(tmp_path: Path) -> None:
+    made = PageGraph()
+    raw = made.dataset("s3://b", "raw", ("mail",), "file", tags=("pii", "raw"), owners=("ann",))
+    mart = made.dataset(WAREHOUSE, "dev.mart.orders", ("mail", "id"), owners=("ben",))
+    made.job("load", raw, mart, owners=("cat",))
+    graph = made.graph()
+    mail = graph.vertices[column_id(mart, "mail")]
+    tagged = replace(mail, properties={**mail.properties, "tags": ("pii",)})
+    write(Subgraph({**graph.vertices, mail.id: tagged}, graph.edges), tmp_path / "lineage")
+    assert found_by_name(tmp_path / "lineage") == {
+        ("tag", "pii"): ["orders", "raw"],
+        ("tag", "raw"): ["raw"],
+        ("owner", "ann"): ["raw"],
+        ("owner", "ben"): ["orders"],
+        ("owner", "cat"): ["orders", "raw"],
+    }
+
+
+def test_many_tags_do_not_enlarge_the_index(tmp_path: Path) -> None:
+    sizes = []
+    for number in (1, 3_000):
+        made = PageGraph()
+        made.dataset("s3://b", "raw", tags=tuple(f"tag_{each}" for each in range(number)))
+        folder = tmp_path / str(number)
+        write(made.graph(), folder)
+        known = about(folder)
+        sizes.append(len(json.dumps({**known, "beginnings": {}})))
+        assert len(found_by_name(folder)) == number
+    assert abs(sizes[1] - sizes[0]) < 20
+
+
+def test_a_job_is_found_once_in_each_environment(tmp_path: Path) -> None:
+    made = PageGraph()
+    for environment in ("dev", "prod"):
+        made.environment = environment
+        for number in range(5):
+            target = made.dataset(WAREHOUSE, f"dev.mart.t{number}")
+            made.job("load_orders", target, dag="daily")
+            made.job("load_orders", target, dag="weekly")
+    write(made.graph(), tmp_path / "lineage")
+    jobs = [row for row in rows(tmp_path / "lineage", "search") if row[1] == "job"]
+    # By each of its words.
+    assert len(jobs) == 4
+    assert {(name, place[1], count) for name, _, place, count in jobs} == {("load_orders", "dev.mart.t0", 5)}
+    assert {place[3] for _, _, place, _ in jobs} == {0, 1}
+
+
+def test_without_any_owner_no_dataset_lacks_one(tmp_path: Path) -> None:
+    write(chain().graph(), tmp_path / "lineage")
+    assert {mark[0]: mark[4] for mark in about(tmp_path / "lineage")["marks"]}["no-owner"] == 0
 
 
 @pytest.mark.parametrize(
@@ -264,8 +363,17 @@ def test_bands_count_their_groups_and_marks(tmp_path: Path) -> None:
         for band in known["bands"]
         for at, number in band["marks"]
     }
+    # Lists of many datasets, such as end points, are not marks of a band or a dataset.
     assert marks == {"failed": ("weekly", 1), "tests-warned": ("daily", 1)}
-    assert [row[0] for row in rows(tmp_path / "lineage", "mark")] == ["a", "a"]
+    listed = rows(tmp_path / "lineage", "mark")
+    assert {
+        mark[0]: [row[0] for row in listed[mark[3] :][: mark[4]]] for mark in known["marks"] if mark[4]
+    } == {
+        "failed": ["a"],
+        "tests-warned": ["a"],
+        "end": ["a"],
+        "source": ["a"],
+    }
 
 
 def test_writing_again_replaces_the_shards(tmp_path: Path) -> None:

@@ -348,7 +348,7 @@ def test_marked_datasets_are_counted_and_listed(opener: Opener, tmp_path: Path) 
     )
     page = opener(write(made.graph(), tmp_path / "lineage", described))
     expect(page.locator("#story .tile")).to_have_text(
-        ["1last run failed", "1tests failed", "1violate a policy"]
+        ["1last run failed", "1tests failed", "1violate a policy", "1end points", "1sources"]
     )
     page.locator("#story .tile", has_text="policy").click()
     page.locator(".window-row button").click()
@@ -356,6 +356,113 @@ def test_marked_datasets_are_counted_and_listed(opener: Opener, tmp_path: Path) 
     page.go_back()
     page.locator("#story .tile", has_text="last run failed").click()
     expect(page.locator(".window-row .what")).to_have_text(["step_4"])
+
+
+# As the page of one file lists them.
+_LISTS = """() => {
+  const { model } = lineage.app;
+  const { datasets } = model;
+  const titles = (members) => [...new Set(members.map((each) => each.title))].sort();
+  const all = (entries) => titles(entries.flatMap((each) => each.members));
+  const looks = lineage.attention.worthALook(model, datasets);
+  const of = (words) => all(looks.filter((each) => each.what.includes(words)));
+  return {
+    end: all(lineage.attention.endPoints(model, datasets)),
+    source: all(lineage.attention.sources(model, datasets)),
+    unread: of(" not read"),
+    deprecated: of(" is deprecated"),
+    "no-owner": of(" without an owner"),
+  };
+}"""
+
+
+def test_lists_are_those_of_the_page_of_one_file(opener: Opener, tmp_path: Path) -> None:
+    made = chain()
+    owned = made.dataset(WAREHOUSE, "dev.mart_0.owned", owners=("ann",), deprecation_date="2027-01-31")
+    made.feeds(step(8), owned, "load")
+    # A dataset that also reads itself is an end point; one that only does so is none, and has no reader.
+    made.feeds(owned, owned, "load")
+    alone = made.dataset(WAREHOUSE, "dev.mart_0.alone", deprecation_date="2027-01-31")
+    made.feeds(alone, alone, "load")
+    old = made.dataset(WAREHOUSE, "dev.mart_0.old", deprecation_date="2027-01-31")
+    made.feeds(old, old, "load")
+    made.feeds(old, made.dataset("s3://lake", "out/exported", label="file"), "export")
+    single = tmp_path / "single.html"
+    single.write_text(render(made.graph(), Options(title="one")), encoding="utf-8")
+    expected = opener(single).evaluate(_LISTS)
+    assert all(expected.values())
+
+    page = opener(write(made.graph(), tmp_path / "lineage"))
+    # What is no problem is not shown as one.
+    expect(page.locator("#story .tile").first).to_have_text("nothing failed, nothing is stale")
+    for key, listed in expected.items():
+        page = opener(tmp_path / "lineage" / "index.html", f"#view=overview&mark={key}")
+        expect(page.locator(".window-row .row")).to_have_count(len(listed))
+        titles = page.locator(".window-row .row").evaluate_all("rows => rows.map((each) => each.title)")
+        assert sorted(titles) == listed
+
+
+def described() -> PageGraph:
+    """Return datasets with descriptions, an alias, tags, owners and jobs."""
+    made = PageGraph("prod")
+    of_orders = "One row per order of a customer"
+    orders = made.dataset(WAREHOUSE, "dev.mart.fact_1", ("id",), description=of_orders, tags=("a <b> & c",))
+    refunds = made.dataset(WAREHOUSE, "dev.mart.fact_2", ("id",), description="Refunds of each customer")
+    made.dataset(
+        WAREHOUSE, "dev.mart.customer", ("id",), owners=("ann",), aliases=("s3://old|crm/kunden (a rule)",)
+    )
+    made.feeds(orders, refunds, "make_refunds")
+    made.feeds(refunds, made.dataset("s3://lake", "out", (), "file"), "export_all")
+    return made
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        # Names come first.
+        ("customer", ["customer", "fact_1", "fact_2"]),
+        ("custom", ["customer", "fact_1", "fact_2"]),
+        ("customer refunds", ["fact_2"]),
+        ("fact_1 customer", ["fact_1"]),
+        ("kunden", ["customer"]),
+        ("crm/kunden", ["customer"]),
+        ("make", ["make_refunds"]),
+        ("ann", ["ann"]),
+        ("<b>", ["a <b> & c"]),
+    ],
+)
+def test_search_finds_names_then_descriptions(
+    opener: Opener, tmp_path: Path, typed: str, found: list[str]
+) -> None:
+    page = opener(write(described().graph(), tmp_path / "lineage"))
+    page.locator("#search").fill(typed)
+    expect(page.locator("#results .found")).to_have_text(found)
+    # The name index, and of each word the one of words.
+    assert opener.kinds() <= {"search", "word", "data", "walk"}
+
+
+def test_a_tag_leads_to_its_datasets(opener: Opener, tmp_path: Path) -> None:
+    page = opener(write(described().graph(), tmp_path / "lineage"))
+    page.locator("#search").fill("a <b>")
+    expect(page.locator("#results .where")).to_have_text("tag of 1 dataset")
+    page.locator("#search").press("Enter")
+    expect(page.locator(".window-row .what")).to_have_text(["fact_1"])
+    page.reload()
+    expect(page.locator(".catalog-head h2")).to_have_text("tag a <b> & c")
+    expect(page.locator(".window-row .what")).to_have_text(["fact_1"])
+    # A tag that another page had.
+    page = opener(tmp_path / "lineage" / "index.html", "#view=overview&mark=tag%20other")
+    expect(page.locator(".band")).to_have_count(1)
+
+
+def test_a_job_leads_to_what_it_reads_and_writes(opener: Opener, tmp_path: Path) -> None:
+    page = opener(write(described().graph(), tmp_path / "lineage"))
+    find(page, "make_refunds")
+    eventually(page, lambda: cards(page) == ["fact_1", "fact_2"])
+    expect(page.locator(".frame-label")).to_have_text(["make_refunds"])
+    # The filter ends with the next search.
+    find(page, "fact_2")
+    eventually(page, lambda: cards(page) == ["fact_1", "fact_2", "out"])
 
 
 def test_hostile_names_are_shown_and_found(opener: Opener, tmp_path: Path) -> None:
@@ -412,7 +519,7 @@ def test_filters_are_those_of_what_is_loaded(opener: Opener, file: Path) -> None
     expect(page.locator("#filter-job ~ datalist option, #jobs option")).to_have_count(1)
 
 
-@pytest.mark.parametrize("view", ["", "&band=prod%7Cdaily", "missing", "lineage"])
+@pytest.mark.parametrize("view", ["", "&band=prod%7Cdaily", "&mark=end", "missing", "lineage"])
 def test_texts_have_contrast_and_axe_finds_nothing(opener: Opener, file: Path, view: str) -> None:
     if view == "missing":
         for shard in files(file.parent, "data"):
@@ -429,6 +536,8 @@ def test_a_phone_shows_the_overview_and_lists(opener: Opener, file: Path) -> Non
     page.set_viewport_size({"width": 390, "height": 844})
     page = opener(file)
     page.locator(".group-chip", has_text="dev.mart_1").click()
+    for touched in page.locator("#story button, .window-row button, .catalog-head button").all():
+        assert touched.evaluate("each => each.offsetHeight") >= 44
     page.locator(".window-row", has_text="step_4").locator("button").click()
     expect(page.locator("#panel h2")).to_have_text("step_4")
     page.set_viewport_size({"width": 1440, "height": 900})

@@ -4,7 +4,8 @@ lineage.catalog = (() => {
   const { element, button, name, icon, environment, state, byId, counted, digits } = lineage.dom;
   const { shards, part } = lineage;
   const AHEAD = 20;
-  const HEIGHTS = { band: 96, row: 36 };
+  const PHONE = 720;
+  const HEIGHTS = { band: 96, get row() { return window.innerWidth <= PHONE ? 44 : 36; } };
   const INDEX = 40;
 
   let about = null;
@@ -14,11 +15,12 @@ lineage.catalog = (() => {
   const placeOf = ([namespace, text]) => `${namespace} ${text}`;
   const link = (params) => ({ "data-go": new URLSearchParams({ view: "overview", ...params }).toString() });
   const titleOf = ([key, title]) => title || lineage.assertions.FILTERS[key];
-  const sign = (severity) => (severity === "note" ? icon("tag", "") : state(severity, ""));
+  const SIGNS = { end: "exposure", source: "file", unread: "view", deprecated: "warn", "no-owner": "owner", "not-read": "view" };
+  const sign = ([key, , severity]) => (["failed", "warned"].includes(severity) ? state(severity, "") : icon(SIGNS[key] ?? "tag", ""));
   const numbers = (counts = []) =>
     counts.map(([at, number]) => {
       const mark = about.marks[at];
-      return element("span", { class: "fact", title: titleOf(mark) }, sign(mark[2]), digits(number), element("span", { class: "unseen" }, ` ${titleOf(mark)}`));
+      return element("span", { class: "fact", title: titleOf(mark) }, sign(mark), digits(number), element("span", { class: "unseen" }, ` ${titleOf(mark)}`));
     });
 
   /**
@@ -118,7 +120,7 @@ lineage.catalog = (() => {
       icon(about.kinds[kind]),
       name(text, { class: "what" }),
       title === text ? null : element("span", { class: "quiet" }, name(title)),
-      marks.map((at) => element("span", { class: "fact", title: titleOf(about.marks[at]) }, sign(about.marks[at][2]), element("span", { class: "unseen" }, titleOf(about.marks[at])))),
+      marks.map((at) => element("span", { class: "fact", title: titleOf(about.marks[at]) }, sign(about.marks[at]), element("span", { class: "unseen" }, titleOf(about.marks[at])))),
       environment(about.environments[of]),
     );
 
@@ -128,7 +130,7 @@ lineage.catalog = (() => {
   // What an address shows: a list of marked datasets, of a group, of the groups of a band, or all bands.
   async function contents({ band: key, place, mark }) {
     const band = part.bandOf(key);
-    const marked = about.marks.find((each) => each[0] === mark);
+    const marked = about.marks.find((each) => each[0] === mark) ?? (mark && await lineage.finding.listOf(mark));
     if (marked) {
       const [, , , first, count] = marked;
       const list = { count, height: HEIGHTS.row, label: titleOf(marked), rows: (at, size) => shards.slice("mark", first + at, size), row: nameRow };
@@ -180,7 +182,7 @@ lineage.catalog = (() => {
   function drawStory(isShown) {
     byId("story").hidden = !isShown;
     const tile = (mark) =>
-      button({ class: "tile", ...link({ mark: mark[0] }) }, sign(mark[2]), element("b", {}, digits(mark[4])), element("span", {}, titleOf(mark)));
+      button({ class: "tile", ...link({ mark: mark[0] }) }, sign(mark), element("b", {}, digits(mark[4])), element("span", {}, titleOf(mark)));
     const found = marksWithDatasets();
     const isRed = found.some((mark) => mark[2] !== "note");
     byId("story").replaceChildren(...(isRed ? [] : [element("span", { class: "tile" }, state("ok"), "nothing failed, nothing is stale")]), ...found.map(tile));

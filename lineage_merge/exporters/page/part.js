@@ -202,11 +202,11 @@ lineage.part = (() => {
 
   const go = (params) => (location.hash = new URLSearchParams(params).toString());
 
-  /** Go to the lineage of a dataset, or to the trace of a column. */
-  async function open(number, column = null) {
+  /** Go to the lineage of a dataset, of it to what a job reads and writes, or to the trace of a column. */
+  async function open(number, column = null, job = null) {
     try {
       const { id } = await shards.dataset(number);
-      go(column === null ? { view: "pipeline", focus: id, dataset: id } : { view: "column", dataset: id, column });
+      go(column === null ? { view: "pipeline", focus: id, ...(job === null ? { dataset: id } : { job }) } : { view: "column", dataset: id, column });
     } catch (error) {
       fail(error);
     }
@@ -273,5 +273,5 @@ lineage.part = (() => {
     });
   }
 
-  return { start, follow, lacks, write, open, fail, draw, subject, title, groupOf, bandOf, MOST_MEMBERS, get address() { return address; } };
+  return { start, follow, lacks, write, go, open, fail, draw, subject, title, groupOf, bandOf, MOST_MEMBERS, get address() { return address; } };
 })();

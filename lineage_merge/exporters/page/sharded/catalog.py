@@ -1,8 +1,9 @@
 """What the overview shows of all datasets: bands of DAGs, groups, and marks of what is red (pure)."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from lineage_merge.exporters.page.topics import Topic
@@ -35,6 +36,15 @@ _MARKS = (
     Mark("tests-warned", severity="warned"),
     Mark("stale", severity="warned"),
 )
+# Listed, but not shown on each dataset. What they mean is as in `attention.js`.
+_LISTS = (
+    Mark("unread", "unread outputs", "note"),
+    Mark("deprecated", "deprecated, in use", "note"),
+    Mark("no-owner", "without an owner", "note"),
+    Mark("end", "end points", "note"),
+    Mark("source", "sources", "note"),
+)
+_VALUES = {"tags": "tag", "owner": "owner", "owners": "owner"}
 
 
 class Entry(NamedTuple):
@@ -56,6 +66,8 @@ class Catalog:
     def __init__(self) -> None:
         self._entries: list[Entry] = []
         self._marks = {mark.key: mark for mark in _MARKS}
+        # By what it is ("" for a mark) and its text.
+        self._lists: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
         self._sizes: Counter[tuple[str, str]] = Counter()
         self._groups: dict[tuple[str, str], tuple[str, str]] = {}
 
@@ -65,7 +77,8 @@ class Catalog:
         for topic in shown:
             self._marks.setdefault(topic.key, Mark(topic.key, topic.title, topic.severity))
         of_topics = {topic.key: set(topic.as_json()["datasets"]) for topic in shown}
-        writers, tests = _writers(data), _tests(data)
+        writers, tests = list_writers(data), _tests(data)
+        in_loops = {source for source, target, *_ in data["feeds"] if source == target}
         for number, dataset in enumerate(data["datasets"], first):
             dags = tuple(data["dags"][dag] for dag in dataset["dags"])
             self._sizes.update((dataset["environment"], dag) for dag in dags)
@@ -76,18 +89,23 @@ class Catalog:
                 *(key for key, ids in of_topics.items() if dataset["id"] in ids),
             ]
             group = group_of(dataset)
-            self._entries.append(
-                Entry(
-                    dataset["name"],
-                    dataset["title"],
-                    number,
-                    dataset["kind"],
-                    dataset["environment"],
-                    tuple(filter(None, written)) or dags or ("",),
-                    self._groups.setdefault(group, group),
-                    tuple(marks),
-                )
+            entry = Entry(
+                dataset["name"],
+                dataset["title"],
+                number,
+                dataset["kind"],
+                dataset["environment"],
+                tuple(filter(None, written)) or dags or ("",),
+                self._groups.setdefault(group, group),
+                tuple(marks),
             )
+            self._entries.append(entry)
+            sides = [side - (number in in_loops) for side in dataset["sides"]]
+            for listed in {
+                *(("", key) for key in chain(marks, _own_lists(dataset, sides))),
+                *_own_values(dataset, writers.get(number, ())),
+            }:
+                self._lists[listed].append(entry)
 
     def contents(self) -> "CatalogContents":
         """Return bands, groups and names; the largest band of an environment is the first."""
@@ -101,29 +119,43 @@ class Catalog:
             start = [entry.name, entry.title, entry.number, kinds[entry.kind], places[entry.environment]]
             return [*start, own] if own else start
 
+        rows = {entry.number: row(entry) for entry in self._entries}
         bands: dict[tuple[str, str], list[Entry]] = {}
         for entry in self._entries:
             dag = min(entry.dags, key=lambda name: (self._sizes[entry.environment, name], name))
             bands.setdefault((entry.environment, dag), []).append(entry)
-        contents = CatalogContents([], [], [], [], [], list(kinds), environments)
+        contents = CatalogContents([], [], [], [], [], [], list(kinds), environments)
         order = sorted(bands, key=lambda band: (_environment_order(band[0]), -len(bands[band]), band[1]))
         for band in order:
-            _add_band(contents, band, bands[band], marks, row)
-        for mark in self._marks.values():
-            found = sorted((each for each in self._entries if mark.key in each.marks), key=_by_name)
-            contents.marked.append([*mark, len(contents.marked_names), len(found)])
-            contents.marked_names.extend(map(row, found))
+            _add_band(contents, band, bands[band], marks, rows)
+
+        def add_list(what: str, text: str) -> tuple[int, int]:
+            found = sorted(self._lists.get((what, text), ()), key=_by_name)
+            contents.marked_names.extend(rows[entry.number] for entry in found)
+            return len(contents.marked_names) - len(found), len(found)
+
+        if len(self._lists["", "no-owner"]) == len(self._entries):
+            del self._lists["", "no-owner"]  # Of a graph without owners, no dataset lacks one.
+        for mark in [*self._marks.values(), *_LISTS]:
+            contents.marked.append([*mark, *add_list("", mark.key)])
+        for what, text in sorted(self._lists):
+            if what:
+                contents.values.append((what, text, *add_list(what, text)))
         return contents
 
 
 class CatalogContents(NamedTuple):
-    """Rows of the overview. `marked`: [key, title, severity, first, count], `first`: of `marked_names`."""
+    """Rows of the overview. `marked`: [key, title, severity, first, count], `first`: of `marked_names`.
+
+    `values`: the same of tags and owners: (what, name, first, count).
+    """
 
     bands: list[dict[str, Any]]
     groups: list[Row]
     names: list[Row]
     marked: list[Row]
     marked_names: list[Row]
+    values: list[tuple[str, str, int, int]]
     kinds: Sequence[str]
     environments: Sequence[str]
 
@@ -144,7 +176,7 @@ def _add_band(
     band: tuple[str, str],
     entries: list[Entry],
     marks: Mapping[str, int],
-    row: Any,
+    rows: Mapping[int, Row],
 ) -> None:
     environment, dag = band
     groups: dict[tuple[str, str], list[Entry]] = {}
@@ -156,7 +188,7 @@ def _add_band(
         counts = _count(members, marks)
         start = [*group, len(contents.names), len(members)]
         contents.groups.append([*start, counts] if counts else start)
-        contents.names.extend(map(row, members))
+        contents.names.extend(rows[entry.number] for entry in members)
     own = contents.groups[first:]
     contents.bands.append(
         {
@@ -188,8 +220,8 @@ def _fact(job: Mapping[str, Any], name: str) -> str:
     return next((text for what, text in job["facts"] if what == name), "")
 
 
-def _writers(data: Mapping[str, Any]) -> dict[int, list[Mapping[str, Any]]]:
-    """Return the jobs that write each dataset."""
+def list_writers(data: Mapping[str, Any]) -> dict[int, list[Mapping[str, Any]]]:
+    """Return the jobs that write each dataset of the page's data."""
     found: dict[int, dict[int, None]] = {}
     pairs = [*data["writes"], *((feed[2], feed[1]) for feed in data["feeds"])]
     for job, dataset in pairs:
@@ -228,6 +260,34 @@ def _own_marks(writers: Sequence[Mapping[str, Any]], tests: Iterable[Row], fresh
         yield "tests-warned"
     if freshness and freshness[0] == "stale":
         yield "stale"
+
+
+def _own_lists(dataset: Mapping[str, Any], sides: Sequence[int]) -> Iterator[str]:
+    """Yield the keys of lists that have a dataset. `sides`: the numbers of other datasets at its sides."""
+    sources, readers = sides
+    known = {what for what, _ in dataset["facts"]}
+    if sources and not readers:
+        yield "end"
+        # People query tables directly.
+        if dataset["kind"] in ("file", "topic"):
+            yield "unread"
+    if readers and not sources:
+        yield "source"
+    if readers and "deprecation date" in known:
+        yield "deprecated"
+    if not known & {"owner", "owners"}:
+        yield "no-owner"
+
+
+def _own_values(
+    dataset: Mapping[str, Any], writers: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[str, str]]:
+    """Yield the tags and owners of a dataset, of its columns, and of the jobs that write it."""
+    of_columns = (column[3] for column in dataset["columns"] if len(column) > 3)
+    for facts in chain([dataset["facts"]], of_columns, (job["facts"] for job in writers)):
+        for what, text in facts:
+            if what in _VALUES:
+                yield from ((_VALUES[what], value) for value in text.split("\n") if value)
 
 
 def _state(row: Row) -> str:

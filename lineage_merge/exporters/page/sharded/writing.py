@@ -5,7 +5,8 @@ import secrets
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
-from itertools import chain, count
+from itertools import chain, count, groupby
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -13,8 +14,8 @@ from typing import Any, NamedTuple
 from lineage_merge.exporters.page.data import NO_USAGE, numbered_data
 from lineage_merge.exporters.page.document import Options, describe, document, escape_json
 from lineage_merge.exporters.page.sharded.batches import DatasetBatch, order_by_lineage, read_batches
-from lineage_merge.exporters.page.sharded.catalog import Catalog, CatalogContents, Row
-from lineage_merge.exporters.page.sharded.names import Named, NameIndex, Place, key_text
+from lineage_merge.exporters.page.sharded.catalog import Catalog, CatalogContents, Row, list_writers
+from lineage_merge.exporters.page.sharded.names import NAMES, WHATS, WORDS, Named, NameIndex, Place, key_text
 from lineage_merge.exporters.page.topics import Topic
 from lineage_merge.graph_format.elements import JOB, Vertex
 from lineage_merge.graph_format.schema import DATASET_LABELS
@@ -138,7 +139,7 @@ class _Shards:
     _sources: list[list[int]] = field(init=False)
     _sides: list[list[int]] = field(init=False)
     _sums: list[int] = field(default_factory=list)
-    _beginnings: list[str] = field(default_factory=list)
+    _beginnings: dict[str, list[str]] = field(default_factory=lambda: {NAMES: [], WORDS: []})
 
     def __post_init__(self, feeds: Iterable[tuple[str, str]]) -> None:
         self.place = {identifier: number for number, identifier in enumerate(self.ids)}
@@ -176,7 +177,7 @@ class _Shards:
             "starts": self._starts,
             "rows": {"walk": _WALK_ROWS, "group": _ROWS, "name": _ROWS, "mark": _ROWS},
             "ids": _buckets(len(self._sums)),
-            "names": self._beginnings,
+            "beginnings": self._beginnings,
             "bands": contents.bands,
             "marks": contents.marked,
             "kinds": contents.kinds,
@@ -223,9 +224,14 @@ class _Shards:
             self._sources[target].append(source)
 
     def _index(self, data: Mapping[str, Any], first: int) -> None:
+        writers = list_writers(data)
         for number, dataset in enumerate(data["datasets"], first):
             place = Place(number, dataset["title"], dataset["kind"], dataset["environment"])
-            self.names.add(place, dataset["name"], (column[0] for column in dataset["columns"]))
+            jobs = {job["name"] for job in writers.get(number, ())}
+            self.names.add(place, dataset["name"], (column[0] for column in dataset["columns"]), jobs)
+            known = dict(dataset["facts"])
+            aliases = known.get("aliases", "").splitlines()
+            self.names.add_words(place, dataset["name"], known.get("description", ""), aliases)
             self._sums.append(zlib.crc32(dataset["id"].encode("utf-8", "replace")))
 
     def _walks(self) -> Iterator[Row]:
@@ -252,14 +258,22 @@ class _Shards:
                 [place.number, place.title, kinds[place.kind], environments[place.environment]]
                 for place in named.datasets
             ]
-            if named.is_column:
+            what = WHATS[named.what]
+            if what == "column":
                 return [named.name, named.total, places]
+            if what == "job":
+                return [named.name, what, places[0], named.total]
+            if what != "dataset":
+                return [named.name, what, named.first, named.total]
             number, *rest = places[0]
-            return [number, named.name, *rest]
+            return [number, named.name, *rest, *filter(None, [named.more])]
 
-        for number, rows in enumerate(batched(self.names.rows(), _NAMES)):
-            self._beginnings.append(key_text(rows[0].key))
-            yield self._shard("search", number, list(map(row, rows)))
+        for value in contents.values:
+            self.names.add_list(*value)
+        for kind, found in groupby(self.names.rows(), key=attrgetter("kind")):
+            for number, rows in enumerate(batched(found, _NAMES)):
+                self._beginnings[kind].append(key_text(rows[0].key))
+                yield self._shard(kind, number, list(map(row, rows)))
 
     def _list(self, kind: str, size: int, rows: Iterable[Row]) -> Iterator[tuple[str, str]]:
         for number, part in zip(count(), batched(rows, size)):
