@@ -475,7 +475,7 @@ def test_answers_of_s3_are_named_with_the_fix(
 ) -> None:
     from botocore.exceptions import ClientError
 
-    from lineage_merge.infra import storage
+    from lineage_merge.infra.storage import access
 
     class Refusing:
         def __getattr__(self, _name: str) -> Callable[..., Any]:
@@ -485,7 +485,7 @@ def test_answers_of_s3_are_named_with_the_fix(
 
             return refuse
 
-    monkeypatch.setattr(storage, "_s3", Refusing)
+    monkeypatch.setattr(access, "_client_of", lambda *_: Refusing())
 
     found = messages(write(tmp_path, data, Case(DBT.format("s3://artifacts/manifest.json"), "")))
 

@@ -9,8 +9,9 @@ import pytest
 from pyarrow import parquet
 
 from lineage_merge.graph_format.columns import open_parquet, open_parquet_file
-from lineage_merge.infra import input_budget, ranged_file
-from lineage_merge.infra.ranged_file import RangedFile
+from lineage_merge.infra import input_budget
+from lineage_merge.infra.storage import ranged_file
+from lineage_merge.infra.storage.ranged_file import RangedFile
 from lineage_merge.model.errors import IntermediateError, SourceMissing
 from tests.s3_fixtures import S3
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from lineage_merge.infra import storage
-from lineage_merge.infra.storage import Slice
+from lineage_merge.infra.storage import Slice, packed, reading
+from lineage_merge.infra.storage import lines as line_reading
 from lineage_merge.model.elements import Problem
 from lineage_merge.model.errors import DocumentError
 from lineage_merge.sources.dbt import reader as dbt
@@ -104,7 +105,7 @@ def test_a_packed_bomb_ends_in_an_error_that_names_it_within_little_memory(
     memory: Callable[[], int],
     source: str,
 ) -> None:
-    monkeypatch.setattr(storage, "MAX_LINE_BYTES", 8 * MEGABYTE)
+    monkeypatch.setattr(line_reading, "MAX_LINE_BYTES", 8 * MEGABYTE)
     name, read, problem = READERS[source]
     location = put(name, bomb(b'{"metadata": "', b"a"))
     tracemalloc.reset_peak()
@@ -119,8 +120,8 @@ def test_a_packed_bomb_ends_in_an_error_that_names_it_within_little_memory(
 def test_a_packed_bomb_of_a_low_ratio_ends_at_the_limit_of_size(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, memory: Callable[[], int]
 ) -> None:
-    monkeypatch.setattr(storage, "MAX_UNPACKED_BYTES", 32 * MEGABYTE)
-    monkeypatch.setattr(storage, "MAX_RATIO", 2000)
+    monkeypatch.setattr(reading, "MAX_UNPACKED_BYTES", 32 * MEGABYTE)
+    monkeypatch.setattr(packed, "MAX_RATIO", 2000)
     file = tmp_path / "manifest.json.gz"
     file.write_bytes(bomb(b"", b"a"))
 
@@ -133,7 +134,7 @@ def test_a_packed_bomb_of_a_low_ratio_ends_at_the_limit_of_size(
 def test_a_packed_bomb_of_short_lines_ends_at_the_limit_of_ratio(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(storage, "MIN_LINE_BYTES_FOR_RATIO", 2 * MEGABYTE)
+    monkeypatch.setattr(line_reading, "MIN_LINE_BYTES_FOR_RATIO", 2 * MEGABYTE)
     file = tmp_path / "events.jsonl.gz"
     file.write_bytes(gzip.compress(b"x" * 9_999 + b"\n") + bomb(b"", b"a" * 9_999 + b"\n"))
 
@@ -181,7 +182,7 @@ def test_a_document_of_hive_over_endless_lines_is_cut_off(
 def test_a_long_line_of_a_file_in_slices_is_read_once_at_most(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(storage, "MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr(line_reading, "MAX_LINE_BYTES", 1000)
     file = tmp_path / "events.jsonl"
     file.write_bytes(b"first\n" + b"x" * 5000 + b"\nlast\n")
 

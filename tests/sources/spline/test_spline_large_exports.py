@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lineage_merge.infra import storage
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine, Shared
+from lineage_merge.infra.storage import lines as line_reading
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.model.records import Record
 from lineage_merge.orchestration.configuration import CONFIGURATION
@@ -85,5 +85,5 @@ def test_documents_of_a_plan_that_follow_each_other_share_a_row(
     only_q = engine.share(build_filter(engine.rows([("", "q")])))
     assert sorted(rows()) == [("p", 4), ("p", 4), ("q", 4)]
     assert rows(only_q) == [("q", 4)]
-    monkeypatch.setattr(storage, "_LINE_BLOCK_BYTES", 150)
+    monkeypatch.setattr(line_reading, "_LINE_BLOCK_BYTES", 150)
     assert {row for row in rows() if row[0] == "q"} == {("q", 1), ("q", 2)}

@@ -1,0 +1,99 @@
+"""Reads whole files, their beginnings, and parts of them."""
+
+import gzip
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from lineage_merge.infra import input_budget
+from lineage_merge.infra.storage.access import open_stream, run_concurrently, s3_client, translate_errors
+from lineage_merge.infra.storage.locations import bucket_and_key, is_s3, redact_location
+from lineage_merge.infra.storage.packed import INVALID_GZIP, GzipReader
+from lineage_merge.infra.storage.ranged_file import RangedFile
+from lineage_merge.model.errors import DocumentError, SourceMissing
+
+# Maximum unpacked size of a file that is read completely: parsed, it takes about ten times as much memory.
+MAX_UNPACKED_BYTES = 512 << 20
+# Any ratio is harmless up to these sizes: in memory for complete files, in time for lines.
+MIN_BYTES_FOR_RATIO = 16 << 20
+_BLOCK_BYTES = 1 << 20
+
+
+def read_bytes(location: str) -> bytes:
+    """Read a file, unpacked if its name ends in ``.gz``.
+
+    Raises `DocumentError` if a packed file is truncated, or exceeds the limits when unpacked; unpacking stops
+    at the limit.
+    """
+    with translate_errors(location), open_stream(location) as stream:
+        if not location.endswith(".gz"):
+            content = stream.read(input_budget.limit_read(-1))
+            input_budget.count(len(content))
+            return content
+        unpacked = GzipReader(location, stream, MIN_BYTES_FOR_RATIO)
+        data = bytearray()
+        while block := unpacked.read1(input_budget.limit_read(_BLOCK_BYTES)):
+            input_budget.count(len(block))
+            data += block
+            if len(data) > MAX_UNPACKED_BYTES:
+                problem = f"unpacks to more than {MAX_UNPACKED_BYTES:,} bytes"
+                raise DocumentError(redact_location(location), "", problem)
+        return bytes(data)
+
+
+def read_text(location: str) -> str:
+    """Read a file as UTF-8 text, without a byte order mark."""
+    try:
+        return read_bytes(location).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DocumentError(redact_location(location), "", f"not UTF-8 text (byte {error.start})") from None
+
+
+def read_texts(locations: Sequence[str]) -> list[str | None]:
+    """Read small files, those in S3 concurrently; None for a missing file."""
+    if not locations or not is_s3(locations[0]):
+        return list(map(_text_or_none, locations))
+    return run_concurrently(partial(_text_or_none, client=s3_client()), locations)
+
+
+def _text_or_none(location: str, client: Any = None) -> str | None:
+    try:
+        if client is None:
+            return read_text(location)
+        with translate_errors(location):
+            bucket, key = bucket_and_key(location)
+            return str(client.get_object(Bucket=bucket, Key=key)["Body"].read().decode())
+    except SourceMissing:
+        return None
+
+
+def read_beginning(location: str, limit: int) -> bytes:
+    """Read at most `limit` bytes; of a file whose name ends in ``.gz`` unpacked, as far as it is intact."""
+    with translate_errors(location), open_stream(location) as stream:
+        if not location.endswith(".gz"):
+            return stream.read(limit)
+        try:
+            return gzip.GzipFile(fileobj=stream).read1(limit)
+        except INVALID_GZIP:
+            return b""
+
+
+def open_ranges(location: str) -> RangedFile:
+    """Open a file in S3 of which only parts may be needed. Raises `SourceError`, also when it is read."""
+    bucket, key = bucket_and_key(location)
+    client = s3_client()
+
+    def fetch(part: str) -> tuple[bytes, int]:
+        with translate_errors(location):
+            try:
+                answer = client.get_object(Bucket=bucket, Key=key, Range=part)
+            except client.exceptions.ClientError as error:
+                if error.response["Error"].get("Code") != "InvalidRange":
+                    raise
+                return b"", 0  # an empty object has no ranges
+            content: bytes = answer["Body"].read()
+        input_budget.count(len(content))
+        # A server may ignore the range.
+        return content, int(answer.get("ContentRange", f"/{len(content)}").rpartition("/")[2])
+
+    return RangedFile(fetch)
