@@ -72,12 +72,12 @@ def validate(folder: str, as_json: bool, quiet: bool) -> None:
     with handle_errors(), progress(quiet) as on_progress:
         from lineage_merge.cli.interrupt import session
         from lineage_merge.config import SparkOptions
-        from lineage_merge.graph_format import files
+        from lineage_merge.graph_format.validation import find_flaws
         from lineage_merge.infra.spark_errors import own_errors
 
         with session(SparkOptions(), on_progress) as spark, own_errors():
             on_progress(f"checking {folder}")
-            elements, flaws = files.flaws(spark, folder, _MAX_FLAWS)
+            elements, flaws = find_flaws(spark, folder, _MAX_FLAWS)
     if as_json:
         print_json({"elements": elements, "flaws": [flaw._asdict() for flaw in flaws]})
     else:

@@ -6,7 +6,6 @@ a file when a few elements are read. `edges_from` has the ends and the label of 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +18,7 @@ from lineage_merge.graph_format.columns import (
     open_parquet,
     open_parquet_file,
 )
+from lineage_merge.graph_format.local_files import has_pyarrow
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history.fingerprints import Sums, add_sums, sums_of
 from lineage_merge.history.layout import PARTITION_KEYS, Kind
@@ -42,11 +42,6 @@ _DDL: Mapping[Kind, str] = {
 _SORTED_BY = {"nodes": "id", "runs": "id", "edges": "to"}
 # Maximum rows per file, which a worker holds in memory.
 FILE_ROWS = 500_000
-
-
-def has_pyarrow() -> bool:
-    """Return whether this process can write and read Parquet without Spark."""
-    return find_spec("pyarrow") is not None
 
 
 class WrittenFile(NamedTuple):

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lineage_merge.config import Config
+from lineage_merge.graph_format.local_files import has_pyarrow
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.changed_entry import is_applicable, write_changed_entry
-from lineage_merge.history.entry_files import has_pyarrow, write_rows, write_table
+from lineage_merge.history.entry_files import write_rows, write_table
 from lineage_merge.history.fingerprints import add_sums, write_sums
 from lineage_merge.history.layout import ENTRY_KINDS, DagScope, MergeName
 from lineage_merge.history.merge_record import MergeKind, MergeRecord

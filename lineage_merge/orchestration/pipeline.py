@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lineage_merge.config import EMBEDDED, Config
 from lineage_merge.exporters import after_load
+from lineage_merge.graph_format import local_files
 from lineage_merge.graph_format.arrow import rows_of_table
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.history.layout import DagScope, history_location
@@ -244,8 +245,6 @@ def load_folder(
     `spark` may be None if `loads_without_spark`.
     Raises `TooFewJoined` if the build that wrote them joined less than its `merge.expect`.
     """
-    from lineage_merge.graph_format import files
-
     report = _report_of(folder)
     if not dry_run:
         fail_if_unmet(Report.from_json(report) if report else EMPTY)
@@ -259,13 +258,14 @@ def load_folder(
         tables: GraphTables | None = None
         with _release_on_error(engine):
             if reader is None and isinstance(target, GraphFolder):
-                tables = GraphTables(*files.read_tables(folder))
+                tables = GraphTables(*local_files.read_tables(folder))
                 nodes, edges = (local.deferred_rows(partial(rows_of_table, table)) for table in tables)
             else:
-                nodes, edges = (rows.cache() for rows in files.read_rows(engine, reader, folder))
-            aliases = files.read_facts(engine, reader, folder, "aliases", ALIAS_DDL)
-            runs = files.read_facts(engine, reader, folder, "runs", RUNS_DDL)
-            resolved = files.read_facts(engine, reader, folder, "identities", IDENTITY_DDL)
+                nodes, edges = (rows.cache() for rows in _read_rows(engine, reader, folder))
+            aliases, runs, resolved = (
+                _read_facts(engine, reader, folder, name, ddl)
+                for name, ddl in (("aliases", ALIAS_DDL), ("runs", RUNS_DDL), ("identities", IDENTITY_DDL))
+            )
     built = Built(
         nodes,
         edges,
@@ -282,11 +282,27 @@ def load_folder(
         return load_graph(built, config, target, on_progress, dry_run=dry_run, history=history)
 
 
-def loads_without_spark(config: Config, folder: str) -> bool:
-    """Return whether `load_folder` needs no Spark session. Raises `IntermediateError`."""
+def _read_rows(engine: Engine, spark: "SparkSession | None", folder: str) -> tuple[Rows[Row], Rows[Row]]:
+    if spark is None:
+        return local_files.read_rows(engine, folder)
     from lineage_merge.graph_format import files
 
-    return files.may_read_locally(folder) and _is_small(config, folder)
+    return files.read_rows(engine, spark, folder)
+
+
+def _read_facts(
+    engine: Engine, spark: "SparkSession | None", folder: str, name: str, ddl: str
+) -> Rows[Row] | None:
+    if spark is None:
+        return local_files.read_facts(engine, folder, name, ddl)
+    from lineage_merge.graph_format import files
+
+    return files.read_facts(engine, spark, folder, name, ddl)
+
+
+def loads_without_spark(config: Config, folder: str) -> bool:
+    """Return whether `load_folder` needs no Spark session. Raises `IntermediateError`."""
+    return local_files.may_read_locally(folder) and _is_small(config, folder)
 
 
 def _is_small(config: Config, folder: str) -> bool:
@@ -294,9 +310,7 @@ def _is_small(config: Config, folder: str) -> bool:
     limit = config.spark.distribute_above_mb
     if limit and config.gremlin.endpoint == EMBEDDED:
         return True  # this machine holds the graph anyway
-    from lineage_merge.graph_format import files
-
-    return files.estimate_unpacked_size(folder) <= limit << 20
+    return local_files.estimate_unpacked_size(folder) <= limit << 20
 
 
 def _fewest(rows: list[Row]) -> dict[JobKey, int]:

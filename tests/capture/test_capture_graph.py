@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 import lineage_merge
 from lineage_merge import capture
 from lineage_merge.graph_format.elements import Edge, Vertex, normalize_properties, vertex_properties
-from lineage_merge.graph_format.files import flaws
+from lineage_merge.graph_format.validation import find_flaws
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.merge import join
 from lineage_merge.model.elements import Problem
@@ -150,7 +150,7 @@ def test_a_folder_of_it_is_valid_and_holds_the_same(spark: SparkSession, sales: 
     captured = capture("select id from sales", name="daily", target="s3://lake/ids", dag_name="finance")
     captured.write(f"{tmp_path}/graph")
 
-    elements, found = flaws(spark, f"{tmp_path}/graph")
+    elements, found = find_flaws(spark, f"{tmp_path}/graph")
     written = read_folder(f"{tmp_path}/graph")
     assert (elements, found) == (len(captured.nodes) + len(captured.edges), [])
     assert set(written.everything()) == {*captured.nodes, *captured.edges}

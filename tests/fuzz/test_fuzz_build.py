@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge.graph_format import files
+from lineage_merge.graph_format.validation import find_flaws
 from lineage_merge.orchestration import pipeline
 from lineage_merge.orchestration.configuration import CONFIGURATION
 from lineage_merge.orchestration.pipeline import Built
@@ -137,5 +138,5 @@ def test_what_is_good_is_built_as_if_nothing_else_were_there(
     for problem in damaged.report.select_kind("rejected"):
         cases.assert_named(problem)
     files.write(spark, str(tmp_path / "built"), damaged.nodes, damaged.edges, "jsonl")
-    elements, flaws = files.flaws(spark, str(tmp_path / "built"))
+    elements, flaws = find_flaws(spark, str(tmp_path / "built"))
     assert (elements > len(good), flaws) == (True, [])

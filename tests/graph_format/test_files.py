@@ -8,10 +8,13 @@ import pytest
 from pyarrow import parquet
 from pyspark.sql import DataFrame, SparkSession
 
+from lineage_merge.graph_format import local_files
 from lineage_merge.graph_format.arrow import rows_of_table
-from lineage_merge.graph_format.files import Flaw, flaws, read, read_rows, read_tables, write
+from lineage_merge.graph_format.files import read, read_rows, write
+from lineage_merge.graph_format.local_files import read_tables
 from lineage_merge.graph_format.schema import Row
 from lineage_merge.graph_format.stored_files import Format
+from lineage_merge.graph_format.validation import Flaw, find_flaws
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine, Rows
@@ -110,13 +113,21 @@ def test_a_parquet_file_with_a_set_in_place_of_a_text_is_named(tmp_path: Path) -
         read_tables(str(tmp_path))
 
 
+def rows_of(
+    spark: SparkSession | None, folder: str, engine: Engine | None = None
+) -> tuple[Rows[dict[str, Any]], Rows[dict[str, Any]]]:
+    """Read a folder with Spark, or without."""
+    engine = engine or LocalEngine()
+    return read_rows(engine, spark, folder) if spark else local_files.read_rows(engine, folder)
+
+
 @pytest.mark.jvm
 @pytest.mark.parametrize("file_format", ["parquet", "jsonl"])
 def test_what_was_written_is_read_back(
     spark: SparkSession, built: dict[str, Path], file_format: Format
 ) -> None:
     for engine, session in ((LocalEngine(), None), (LocalEngine(), spark), (SparkEngine(spark), spark)):
-        nodes, edges = read_rows(engine, session, str(built[file_format]))
+        nodes, edges = rows_of(session, str(built[file_format]), engine)
 
         assert by_id(nodes.collect()) == by_id([RAW, LAKE, JOB])
         assert by_id(edges.collect()) == by_id([FEEDS, WRITES])
@@ -133,12 +144,12 @@ def test_json_lines_hold_only_what_is_known(built: dict[str, Path]) -> None:
 def test_what_was_written_has_no_flaws(
     spark: SparkSession, built: dict[str, Path], file_format: Format
 ) -> None:
-    assert flaws(spark, str(built[file_format])) == (5, [])
+    assert find_flaws(spark, str(built[file_format])) == (5, [])
 
 
 @pytest.mark.jvm
 def test_a_graph_written_by_hand_is_read_too(spark: SparkSession, by_hand: Path) -> None:
-    assert flaws(spark, str(by_hand)) == (5, [])
+    assert find_flaws(spark, str(by_hand)) == (5, [])
     assert known(read(spark, f"{by_hand}/")[0]) == by_id([RAW, LAKE, JOB])
 
 
@@ -152,7 +163,7 @@ def test_a_graph_without_edges_is_a_graph(
     nodes, edges = read(spark, str(tmp_path))
 
     assert (nodes.count(), edges.count()) == (1, 0)
-    assert flaws(spark, str(tmp_path)) == (1, [])
+    assert find_flaws(spark, str(tmp_path)) == (1, [])
 
 
 @pytest.mark.jvm
@@ -184,7 +195,7 @@ def test_elements_that_violate_the_schema_are_reported(spark: SparkSession, by_h
     )
     add(by_hand, "edges", json.dumps(FEEDS | {"id": "d", "to": None}))
 
-    elements, found = flaws(spark, str(by_hand))
+    elements, found = find_flaws(spark, str(by_hand))
 
     labels = "file or table or view or topic or seed or snapshot or exposure or semantic_model or metric"
     labels += (
@@ -212,7 +223,7 @@ def test_inconsistent_elements_are_reported(spark: SparkSession, by_hand: Path) 
         json.dumps(FEEDS | {"id": "b", "from": "dev|missing"}),
     )
 
-    _, found = flaws(spark, str(by_hand))
+    _, found = find_flaws(spark, str(by_hand))
 
     assert set(found) == {
         Flaw("nodes", LAKE["id"], "id", "2 nodes have this id"),
@@ -229,7 +240,7 @@ def test_flaws_of_parquet_files_are_found_too(
     nodes = [{key: value for key, value in each.items() if key != "name"} for each in (RAW, LAKE, JOB)]
     write(spark, str(tmp_path), *rows(each_engine, nodes, [FEEDS, WRITES]), "parquet")
 
-    _, found = flaws(spark, str(tmp_path))
+    _, found = find_flaws(spark, str(tmp_path))
 
     assert {(flaw.kind, flaw.field, flaw.problem) for flaw in found} == {("nodes", "name", "is missing")}
 
@@ -238,7 +249,7 @@ def test_flaws_of_parquet_files_are_found_too(
 def test_no_more_flaws_are_listed_than_asked_for(spark: SparkSession, by_hand: Path) -> None:
     add(by_hand, "nodes", *["{}"] * 50)
 
-    elements, found = flaws(spark, str(by_hand), limit=7)
+    elements, found = find_flaws(spark, str(by_hand), limit=7)
 
     assert elements == 55
     assert len(found) == 7
@@ -248,7 +259,7 @@ def test_no_more_flaws_are_listed_than_asked_for(spark: SparkSession, by_hand: P
 def refused(spark: SparkSession, by_hand: Path) -> Iterator[Path]:
     """Provide a graph that the test damages; reading and checking must reject it."""
     yield by_hand
-    for use in (read, flaws):
+    for use in (read, find_flaws):
         with pytest.raises(IntermediateError) as raised:
             use(spark, str(by_hand))
         assert str(by_hand) in raised.value.message
@@ -279,7 +290,7 @@ def test_a_broken_parquet_file_is_named(spark: SparkSession, by_hand: Path) -> N
     (by_hand / "nodes" / "part-0.parquet").write_bytes(b"PAR1 no more than this PAR1")
 
     with pytest.raises(IntermediateError) as raised:
-        flaws(spark, str(by_hand))
+        find_flaws(spark, str(by_hand))
 
     assert raised.value.message.startswith(f"{by_hand}/nodes: ")
     assert "\n" not in raised.value.message
@@ -291,7 +302,7 @@ def test_a_broken_line_is_never_loaded_as_an_empty_node(spark: SparkSession, by_
 
     for session in (spark, None):
         with pytest.raises(IntermediateError, match=r"nodes: invalid line in nodes\. Fix: run `validate`"):
-            read_rows(LocalEngine(), session, str(by_hand))
+            rows_of(session, str(by_hand))
 
 
 @pytest.mark.jvm
@@ -316,7 +327,7 @@ def test_a_non_string_value_is_rejected(
 
     for session in (spark, None):
         with pytest.raises(IntermediateError, match="invalid line in nodes"):
-            read_rows(LocalEngine(), session, str(by_hand))
+            rows_of(session, str(by_hand))
 
 
 @pytest.mark.jvm
@@ -330,14 +341,14 @@ def test_a_text_may_look_like_anything_else(spark: SparkSession, by_hand: Path) 
 
     read_back = {row.id: (row.name, row.tags) for row in found.where("label = 'table'").collect()}
     assert {text: (text, [text]) for text in texts}.items() <= read_back.items()
-    assert by_id(read_rows(LocalEngine(), None, str(by_hand))[0].collect()) == known(found)
+    assert by_id(local_files.read_rows(LocalEngine(), str(by_hand))[0].collect()) == known(found)
 
 
 def test_bytes_that_are_no_text_are_rejected(by_hand: Path) -> None:
     with by_hand.joinpath("nodes", "one.jsonl").open("ab") as nodes:
         nodes.write(b'\n{"id": "x", "label": "table", "name": "\xff"}\n')
     with pytest.raises(IntermediateError, match="invalid line in nodes"):
-        read_rows(LocalEngine(), None, str(by_hand))
+        local_files.read_rows(LocalEngine(), str(by_hand))
 
 
 @pytest.mark.jvm

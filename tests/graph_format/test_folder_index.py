@@ -11,8 +11,8 @@ from pyarrow import parquet
 from lineage_merge.graph_format import folder_index
 from lineage_merge.graph_format.arrow import arrow_schema, rows_of_table
 from lineage_merge.graph_format.elements import ALL_VERTEX_LABELS, COLUMN
-from lineage_merge.graph_format.files import read_tables
 from lineage_merge.graph_format.folder_index import open_folder_index, write_folder_index
+from lineage_merge.graph_format.local_files import read_tables
 from lineage_merge.graph_format.schema import Row, edge_ddl
 from lineage_merge.infra.walk_index.reading import WalkIndex
 from lineage_merge.model.errors import IntermediateError

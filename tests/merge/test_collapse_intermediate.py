@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lineage_merge.config import Merge
-from lineage_merge.graph_format.files import flaws
+from lineage_merge.graph_format.validation import find_flaws
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.merge import dataset_resolver, identity_rules
 from lineage_merge.merge.alias_resolution import Aliases
@@ -411,7 +411,7 @@ def test_run_local_datasets_are_collapsed_from_documents_to_files(
         ("load", "state", "state"): "s3://b/report",
         ("other", "cleaned", "copy"): None,
     }
-    assert flaws(spark, str(tmp_path / "out")) == (7 + 8, [])
+    assert find_flaws(spark, str(tmp_path / "out")) == (7 + 8, [])
 
 
 def test_column_flows_within_a_temporary_dataset_count(engine: Engine) -> None:
