@@ -42,7 +42,7 @@ def _tiny_row_groups() -> Iterator[None]:
     """Several row groups per file, however few its rows, and walks that never give up."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(entry_files, "GROUP_ROWS", 2)
-        patched.setattr(entry_files, "_FILE_ROWS", 5)
+        patched.setattr(entry_files, "FILE_ROWS", 5)
         patched.setattr(sorted_entries, "SEARCHES", 1000)
         yield
 
