@@ -12,7 +12,7 @@ from lineage_merge.graph_format.columns import open_parquet, open_parquet_file
 from lineage_merge.infra import input_budget
 from lineage_merge.infra.storage import ranged_file
 from lineage_merge.infra.storage.ranged_file import RangedFile
-from lineage_merge.model.errors import IntermediateError, SourceMissing
+from lineage_merge.model.errors import IntermediateError, SourceError, SourceMissing
 from tests.s3_fixtures import S3
 
 BLOCK = 10
@@ -92,6 +92,24 @@ def test_of_a_parquet_file_in_s3_only_the_row_groups_in_use_are_requested(
     assert file.read_row_group(3, columns=["id"]).column(0)[0].as_py() == f"{3 * per_group:08}"
     assert sum(received) < 0.4 * (tmp_path / "nodes.parquet").stat().st_size
     assert open_parquet([location]).column("id").to_pylist() == table["id"].to_pylist()
+
+
+@pytest.mark.parametrize("rows", [20_000, 100])
+def test_parts_of_an_object_and_of_the_one_that_replaces_it_are_not_one_file(
+    s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    monkeypatch.setattr(ranged_file, "BLOCK", 10_000)
+
+    def put(first: str, number: int) -> str:
+        ids = [f"{first}{row:08}" for row in range(number)]
+        file = tmp_path / "nodes.parquet"
+        parquet.write_table(pa.table({"id": ids}), file, row_group_size=1_000, compression="none")
+        return s3.put("lake", "nodes.parquet", file)
+
+    columns = open_parquet([put("a", 20_000)])
+    put("b", rows)
+    with pytest.raises(SourceError, match=r"nodes\.parquet: was replaced while it was read"):
+        columns.column("id")
 
 
 def test_a_damaged_empty_or_missing_object_is_named(s3: S3) -> None:

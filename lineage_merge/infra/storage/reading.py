@@ -10,7 +10,7 @@ from lineage_merge.infra.storage.access import open_stream, run_concurrently, s3
 from lineage_merge.infra.storage.locations import bucket_and_key, is_s3, redact_location
 from lineage_merge.infra.storage.packed import INVALID_GZIP, GzipReader
 from lineage_merge.infra.storage.ranged_file import RangedFile
-from lineage_merge.model.errors import DocumentError, SourceMissing
+from lineage_merge.model.errors import DocumentError, SourceError, SourceMissing
 
 # Maximum unpacked size of a file that is read completely: parsed, it takes about ten times as much memory.
 MAX_UNPACKED_BYTES = 512 << 20
@@ -82,15 +82,22 @@ def open_ranges(location: str) -> RangedFile:
     """Open a file in S3 of which only parts may be needed. Raises `SourceError`, also when it is read."""
     bucket, key = bucket_and_key(location)
     client = s3_client()
+    version: dict[str, str] = {}  # parts of an object that replaces it are not read
 
     def fetch(part: str) -> tuple[bytes, int]:
         with translate_errors(location):
             try:
-                answer = client.get_object(Bucket=bucket, Key=key, Range=part)
+                answer = client.get_object(Bucket=bucket, Key=key, Range=part, **version)
             except client.exceptions.ClientError as error:
-                if error.response["Error"].get("Code") != "InvalidRange":
+                code = error.response["Error"].get("Code")
+                if code == "PreconditionFailed":
+                    problem = "was replaced while it was read. Fix: repeat the command"
+                    raise SourceError(f"{redact_location(location)}: {problem}") from None
+                if code != "InvalidRange" or version:
                     raise
                 return b"", 0  # an empty object has no ranges
+            if "ETag" in answer:
+                version["IfMatch"] = answer["ETag"]
             content: bytes = answer["Body"].read()
         input_budget.count(len(content))
         # A server may ignore the range.
