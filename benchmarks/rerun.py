@@ -33,7 +33,7 @@ from lineage_merge.history.layout import DagScope
 from lineage_merge.history.recording import Recorder
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.load_plan import MergeOutput
-from lineage_merge.load.result import ChangedIds, LoadResult
+from lineage_merge.load.result import LoadChanges, LoadResult
 from lineage_merge.load.server.update import update
 from lineage_merge.merge.source_completeness import SourceCompleteness
 
@@ -120,7 +120,7 @@ def measure(bench: Bench, pipeline: Pipeline, network: Network) -> dict[str, Rou
         for name, merge in ((FIRST, first), (UNCHANGED, first), (CHANGED, other)):
             recorder = Recorder.read_last_load(history, scope, network.endpoint)
             before, started = network.trips.number, time.perf_counter()
-            changed: list[ChangedIds] = []
+            changed: list[LoadChanges] = []
             loaded = update(merge, network.endpoint, *scope, on_changed=changed.append)
             trips, loaded_at = network.trips.number - before, time.perf_counter()
             recorder.record(bench.engine, None, config, loaded, None, changed=next(iter(changed), None))

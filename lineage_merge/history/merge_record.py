@@ -47,7 +47,8 @@ class MergeRecord:
     `entry`: the merge whose nodes and edges are the picture after this one; None: no lineage. `runs`: the
     merge whose vertices replace those of `entry`. `merged_at`: as on the `merge_run` vertex, in ms since
     1970. `added`, `changed`, `retired`: numbers of elements. `run_id`, `logical_date`: of the orchestrator.
-    `version`: of lineage_merge. `is_current`: 0 if other DAGs may have changed shared elements since `entry`.
+    `version`: of lineage_merge. `edition`: that of the graph which `entry` and `runs` describe
+    (`load.merge_run.LastLoad`); "" if it may have more, such as what other DAGs changed since `entry`.
     """
 
     name: MergeName
@@ -63,7 +64,7 @@ class MergeRecord:
     run_id: str = ""
     logical_date: str = ""
     version: str = ""
-    is_current: int = 0
+    edition: str = ""
 
     @property
     def id(self) -> str:

@@ -25,7 +25,7 @@ from lineage_merge.infra.progress import ProgressCallback, no_progress
 from lineage_merge.load.graph_access import Graph, read_changed, read_last_load, read_picture, read_runs
 from lineage_merge.load.graph_state import Picture, PictureTables
 from lineage_merge.load.merge_run import LastLoad
-from lineage_merge.load.result import ChangedIds, Effect, LoadResult
+from lineage_merge.load.result import ChangedIds, Effect, LoadChanges, LoadResult
 from lineage_merge.merge.report import Report
 from lineage_merge.model.errors import HistoryError, LineageMergeError, SourceError
 from lineage_merge.model.version import __version__
@@ -62,7 +62,7 @@ class Recorder:
         loaded: LoadResult,
         report: Report | None,
         on_progress: ProgressCallback = no_progress,
-        changed: ChangedIds | None = None,
+        changed: LoadChanges | None = None,
     ) -> MergeRecord:
         """Add the merge of a load that has ended. `changed`: what it changed, if that is known.
 
@@ -77,12 +77,14 @@ class Recorder:
             kind = kind_of(loaded.effect, is_continued)
             last = read_last_load(self.graph, *self.scope)
             merged_at = last.merged_at
+            # Whatever else changed the graph before or after the load is not in the entry before, nor here.
+            is_all = changed and newest and (changed.before, changed.after) == (newest.edition, last.edition)
             name = new_name(merged_at, newest)
             vertices, edges = (newest.vertices, newest.edges) if newest else (0, 0)
             if kind == "full":
                 counts = None
-                if newest and changed and is_continued and newest.is_current and not last.is_followed:
-                    counts = self._write_changed(name, newest, engine, changed)
+                if newest and changed and is_all and is_continued and not last.is_followed:
+                    counts = self._write_changed(name, newest, engine, changed.ids)
                 vertices, edges = counts or _write_full(
                     self.location, self.scope, name, engine, self.graph, spark
                 )
@@ -109,8 +111,7 @@ class Recorder:
                 run_id=config.history.run_id,
                 logical_date=config.history.logical_date,
                 version=__version__,
-                # A load that does not know what changed since the one before may have found changed elements.
-                is_current=int(kind == "full" or bool(newest and newest.is_current and changed is not None)),
+                edition=last.edition if kind == "full" or is_all else "",
             )
             merge_index.write_record(self.location, self.scope, record)
         return record

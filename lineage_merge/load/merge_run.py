@@ -42,12 +42,14 @@ def run_id(environment: str, dag_name: str) -> str:
 class LastLoad:
     """When the last load of a DAG ended, in ms since 1970 (0: never), and whether another has not ended.
 
-    `is_followed`: loads of other DAGs have changed elements of the DAG since.
+    `is_followed`: loads of other DAGs have changed elements of the DAG since, or are about to. `edition`: a
+    text that each load of the DAG replaces, in an embedded graph also whatever else changes the graph.
     """
 
     merged_at: int = 0
     is_unfinished: bool = False
     is_followed: bool = False
+    edition: str = ""
 
 
 def merge_run_of(environment: str, dag_name: str, properties: Mapping[str, Any]) -> MergeRun | None:

@@ -69,10 +69,21 @@ class ChangedIds(NamedTuple):
     edges: frozenset[str]
 
 
-ChangedCallback = Callable[[ChangedIds], None]
+class LoadChanges(NamedTuple):
+    """What a load changed of its DAG, whose lineage in the graph it found as `before` and left as `after`.
+
+    Both: see `load.merge_run.LastLoad.edition`; "": unknown.
+    """
+
+    ids: ChangedIds
+    before: str
+    after: str
 
 
-def ignore_changed(_: ChangedIds) -> None:
+ChangedCallback = Callable[[LoadChanges], None]
+
+
+def ignore_changed(_: LoadChanges) -> None:
     """Do nothing with what a load changed."""
 
 

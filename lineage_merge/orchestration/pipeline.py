@@ -34,7 +34,7 @@ from lineage_merge.infra.storage import read_text, write_text
 from lineage_merge.infra.telemetry import bind_step, running, step
 from lineage_merge.load.graph_access import Graph, check, update
 from lineage_merge.load.load_plan import MergeOutput
-from lineage_merge.load.result import ChangedIds, LoadResult
+from lineage_merge.load.result import LoadChanges, LoadResult
 from lineage_merge.merge import dataset_resolver
 from lineage_merge.merge.alias_resolution import IdentityRow, identities
 from lineage_merge.merge.expectations import fail_if_unmet
@@ -347,7 +347,7 @@ def load_graph(
         owner = _owner_of(built, config)
         run.environment, run.dag_name = owner
         recorder = None
-        changed: list[ChangedIds] = []
+        changed: list[LoadChanges] = []
         if history and not dry_run:
             recorder = Recorder.read_last_load(history, DagScope(*owner), target)
         loaded = update(
@@ -368,8 +368,8 @@ def load_graph(
         try:
             with running(config), step("history"), own_errors():
                 engine = built.nodes.engine
-                changed_ids = changed[0] if changed else None
-                recorder.record(engine, built.spark, config, loaded, built.report, on_progress, changed_ids)
+                changes = changed[0] if changed else None
+                recorder.record(engine, built.spark, config, loaded, built.report, on_progress, changes)
         except HistoryError as error:
             unwritten = error  # after the exporters
     if config.exporters and not dry_run:

@@ -4,6 +4,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from operator import itemgetter
 from pathlib import Path
 from random import Random
@@ -22,9 +23,11 @@ from lineage_merge.history.recording import Recorder, write_entry
 from lineage_merge.infra.embedded.graph_store import GraphFolder
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.rows import Engine
-from lineage_merge.load.graph_access import Graph, read_picture, update
+from lineage_merge.load.graph_access import Graph, read_picture, remove, update
 from lineage_merge.load.gremlin.connection import Endpoint
-from lineage_merge.load.result import ChangedIds
+from lineage_merge.load.result import LoadChanges, Pipeline
+from lineage_merge.load.server import update as server_update
+from lineage_merge.load.server.write_changes import write_changes
 from tests.made_merges import Made
 
 WEEKLY = DagScope("dev", "weekly")
@@ -60,18 +63,31 @@ class Graphs:
         self.graph = graph
         self.location, self.expected = str(folder / "history"), str(folder / "expected")
         self.engine = engine
+        self.loads_between: dict[str, Made] = {}
+
+    def between(self, moment: str) -> None:
+        """Load what another process loads at a moment of a load, which has no merge in the history."""
+        if made := self.loads_between.pop(moment, None):
+            self.unrecorded(made)
+            time.sleep(0.002)
+
+    def unrecorded(self, made: Made) -> None:
+        """Load a merge that is not added to the history."""
+        update(made.merge(self.engine), self.graph, "dev", made.dag, allow_retire=True)
 
     def load(self, made: Made) -> MergeRecord:
         """Load a merge, and check what its entry has."""
         time.sleep(0.002)  # times of merges differ
         scope = DagScope("dev", made.dag)
         recorder = Recorder.read_last_load(self.location, scope, self.graph)
-        changed: list[ChangedIds] = []
+        self.between("begin")
+        changed: list[LoadChanges] = []
         merge = made.merge(self.engine)
         loaded = update(merge, self.graph, *scope, allow_retire=True, on_changed=changed.append)
-        ids = next(iter(changed), None)
+        self.between("end")
+        changes = next(iter(changed), None)
         config = Config(made.dag, "dev")
-        record = recorder.record(self.engine, None, config, loaded, None, changed=ids)
+        record = recorder.record(self.engine, None, config, loaded, None, changed=changes)
         if record.kind == "full":
             self._check(scope, record)
         return record
@@ -191,3 +207,87 @@ def test_an_entry_before_without_its_files_is_not_used(tmp_path: Path, used: lis
     next(folder.iterdir()).unlink()
     graphs.load(base(data_type="text"))
     assert not used
+
+
+def raw(text: str) -> Made:
+    """A merge of another DAG that builds a dataset of `base`."""
+    return Made("daily").job("spark", "load", {"a": []}, at=1).node("a", description=text)
+
+
+@pytest.mark.jvm
+def test_what_a_dag_left_that_was_removed_is_in_the_entry(graphs: Graphs) -> None:
+    graphs.load(base())
+    graphs.load(raw("raw"))
+    remove(graphs.graph, Pipeline("dev", "daily"))
+    graphs.load(base(data_type="text"))
+
+
+@pytest.mark.jvm
+def test_a_job_whose_removal_was_not_recorded_is_not_in_the_entry(graphs: Graphs) -> None:
+    graphs.load(base().job("spark", "other", {"z": ["a"]}, at=1))
+    remove(graphs.graph, Pipeline("dev", "weekly", "other"))
+    graphs.load(base(data_type="text"))
+
+
+@pytest.mark.jvm
+def test_what_another_dag_changed_is_in_the_entry_whatever_the_clock_says(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs.load(base())
+    real = time.time_ns
+    with monkeypatch.context() as earlier:
+        earlier.setattr(time, "time_ns", lambda: real() - 3_600_000_000_000)
+        graphs.load(raw("raw"))
+    graphs.load(base(data_type="text"))
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("moment", ["begin", "write", "end"])
+def test_what_another_process_loads_of_the_dag_is_in_the_entry(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    graphs.load(base())
+    graphs.load(base())
+    graphs.loads_between = {moment: base().node("b", description="other")}
+    original = write_changes
+
+    def write(*arguments: Any, **named: Any) -> int:
+        graphs.between("write")
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(server_update, "write_changes", write)
+    graphs.load(base(data_type="text"))
+
+
+@pytest.mark.jvm
+def test_what_a_killed_load_of_another_dag_changed_is_in_the_entry(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs.load(raw("first"))
+    graphs.load(base())
+    graphs.load(base())
+    with monkeypatch.context() as killed, suppress(KeyboardInterrupt):
+        killed.setattr(server_update, "record_state", interrupt)
+        graphs.unrecorded(raw("second"))
+    graphs.load(base(data_type="text"))
+
+
+def interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.jvm
+def test_what_a_load_changes_of_a_vertex_that_another_dag_starts_to_use_is_in_the_next_entry(
+    graphs: Graphs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs.load(raw("first"))
+    original = write_changes
+
+    def write(*arguments: Any, **named: Any) -> int:
+        monkeypatch.undo()
+        graphs.load(base())
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(server_update, "write_changes", write)
+    graphs.unrecorded(raw("second"))
+    graphs.load(base(data_type="text"))

@@ -22,7 +22,7 @@ from lineage_merge.load.gremlin import running_load
 from lineage_merge.load.gremlin.connection import Endpoint
 from lineage_merge.load.gremlin.remove_dag import remove
 from lineage_merge.load.merge_run import LastLoad
-from lineage_merge.load.result import ChangedIds, Effect, Pipeline
+from lineage_merge.load.result import Effect, LoadChanges, Pipeline
 from lineage_merge.load.server.update import update
 from lineage_merge.merge.report import Report
 from lineage_merge.model.elements import Problem
@@ -47,7 +47,7 @@ class Loads:
         scope = DagScope("dev", made.dag)
         recorder = Recorder.read_last_load(self.location, scope, self.endpoint)
         engine = LocalEngine()
-        changed: list[ChangedIds] = []
+        changed: list[LoadChanges] = []
         merge = made.merge(engine)
         loaded = update(merge, self.endpoint, *scope, allow_retire=True, on_changed=changed.append)
         return recorder.record(engine, None, CONFIG, loaded, report, changed=next(iter(changed), None))

@@ -76,6 +76,11 @@ class GraphFolder:
                     raise
         return empty_tables()
 
+    def edition(self) -> str:
+        """Return the name of the newest snapshot, which each write replaces; "" without one."""
+        folder = snapshot_folder(self.path)
+        return folder.name if folder else ""
+
     def read_vertex(self, identifier: str, columns: list[str]) -> dict[str, Any]:
         """Return columns of one vertex; empty if it is missing."""
         if not (folder := snapshot_folder(self.path)):

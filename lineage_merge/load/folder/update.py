@@ -8,8 +8,7 @@ import time
 from contextlib import nullcontext
 from dataclasses import replace
 
-from lineage_merge.graph_format.arrow import rows_of_table
-from lineage_merge.infra.arrow_tables import get_column, is_one_of
+from lineage_merge.infra.arrow_tables import get_column
 from lineage_merge.infra.embedded.graph_store import GraphFolder
 from lineage_merge.infra.embedded.graph_tables import GraphTables
 from lineage_merge.infra.engine.local import collection_off
@@ -23,7 +22,7 @@ from lineage_merge.load.folder.state import FolderState
 from lineage_merge.load.load_plan import MAX_CHANGED_IDS, MergeOutput
 from lineage_merge.load.merge_run import LastLoad
 from lineage_merge.load.plan_changes import describe_changes
-from lineage_merge.load.result import ChangedCallback, ChangedIds, LoadResult, ignore_changed
+from lineage_merge.load.result import ChangedCallback, ChangedIds, LoadChanges, LoadResult, ignore_changed
 from lineage_merge.merge.report import Report
 from lineage_merge.model.errors import RetireRefused
 
@@ -52,7 +51,7 @@ def update(
         collection_off(),
     ):
         with step("compare"):
-            tables = folder.read()
+            before, tables = folder.edition(), folder.read()
             planned = plan_changes(merge, FolderState(tables, environment, dag_name), dry_run=dry_run)
             plan = planned.plan
         read = len(tables.vertices) + len(tables.edges)
@@ -67,34 +66,24 @@ def update(
             now = time.time_ns() // 1_000_000
             draft = Draft.with_new(tables, planned.new, now) if planned.new else Draft(tables)
             make_changes(plan, draft, dag_name, now)
-            changed = _list_changed(tables, planned.new, draft, environment, dag_name)
+            changed = _list_changed(planned.new, draft)
             _record_run(draft, environment, dag_name, result, merge.report)
             folder.write(draft.tables(), tables)
         if changed is not None and not plan.result.moved:
-            on_changed(changed)
+            on_changed(LoadChanges(changed, before, folder.edition()))
         return replace(result, seconds=time.monotonic() - started)
 
 
-def _list_changed(
-    tables: GraphTables, new: GraphTables | None, draft: Draft, environment: str, dag_name: str
-) -> ChangedIds | None:
-    """Return what a load changes; None if a load of another DAG has ended since the last one of this DAG."""
+def _list_changed(new: GraphTables | None, draft: Draft) -> ChangedIds | None:
+    """Return what a load changes; None if it is much."""
     ids: list[frozenset[str]] = []
-    if new is None or _have_later_loads(tables, environment, dag_name):
+    if new is None:
         return None
     for table, of_draft in zip(new, (draft.vertices, draft.edges), strict=True):
         if len(table) + len(of_draft.changed_ids) > MAX_CHANGED_IDS:
             return None
         ids.append(frozenset(get_column(table, "id").to_pylist()) | of_draft.changed_ids)
     return ChangedIds(*ids)
-
-
-def _have_later_loads(tables: GraphTables, environment: str, dag_name: str) -> bool:
-    """Return whether a load of another DAG has ended since the last load of a DAG, or this is its first."""
-    runs = tables.vertices.filter(is_one_of(get_column(tables.vertices, "label"), [merge_run.LABEL]))
-    ends = {row["id"]: row.get("last_merged_at") or 0 for row in rows_of_table(runs)}
-    own = ends.pop(merge_run.run_id(environment, dag_name), 0)
-    return own == 0 or max(ends.values(), default=0) >= own
 
 
 def _record_run(
@@ -110,5 +99,6 @@ def _record_run(
 
 def read_last_load(folder: GraphFolder, environment: str, dag_name: str) -> LastLoad:
     """Read when the last load of a DAG ended."""
+    edition = folder.edition()  # first: a load that ends now has another one
     run = folder.read_vertex(merge_run.run_id(environment, dag_name), ["last_merged_at"])
-    return LastLoad(run.get("last_merged_at") or 0)
+    return LastLoad(run.get("last_merged_at") or 0, edition=edition)

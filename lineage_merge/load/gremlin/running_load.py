@@ -35,7 +35,7 @@ class StartedLoad:
     """A running load, and the values of the vertex when it started.
 
     `state`: state of the last load. `own_state`: the state that replaced it. `touched`: marks on the vertex.
-    `overlaps`: another load of the DAG has not ended.
+    `overlaps`: another load of the DAG has not ended. `edition`: that of the last load (`LastLoad`).
     """
 
     token: str
@@ -44,6 +44,7 @@ class StartedLoad:
     earlier_state: str = ""
     touched: tuple[str, ...] = ()
     overlaps: bool = False
+    edition: str = ""
 
     @property
     def is_state_valid(self) -> bool:
@@ -109,14 +110,17 @@ def begin(
     with open_executor(endpoint) as execute:
         # Of two loads that start at the same moment, the second finds the mark of the first.
         execute(lambda g: set_load_token(g, environment, dag_name, token))
-        marks = execute(lambda g: g.V(run_id(environment, dag_name)).values("touched"))
-        touched = tuple(sorted(set(marks) - {_own_mark(token)}))
+        run = run_id(environment, dag_name)
+        found = execute(lambda g: g.V(run).value_map("touched", "last_merged_at"))
+        values = found[0] if found else {}  # it was removed
+        touched = tuple(sorted(set(values.get("touched", ())) - {_own_mark(token)}))
         overlaps = before.overlaps or any(mark.startswith(_LOAD_MARK) for mark in touched)
         full = _FULL_AFTER_OVERLAP if overlaps else before.state.full
         own_state = RunState(full=full, load=token).text()
-        execute(lambda g: set_state(g, run_id(environment, dag_name), token, own_state))
+        execute(lambda g: set_state(g, run, token, own_state))
     earlier = properties.get("state", [""])[0]
-    started_load = StartedLoad(token, before.state, own_state, earlier, touched, overlaps)
+    edition = _edition(values)
+    started_load = StartedLoad(token, before.state, own_state, earlier, touched, overlaps, edition)
     return LoadTarget(endpoint, environment, dag_name, started_load)
 
 
@@ -134,10 +138,11 @@ def abort(target: LoadTarget) -> None:
         execute(lambda g: drop_load_token(g, run, token))
 
 
-def end(target: LoadTarget, result: LoadResult, report: Report | None, state: RunState | None) -> None:
+def end(target: LoadTarget, result: LoadResult, report: Report | None, state: RunState | None) -> str:
     """Store the statistics and state of a load, and remove its token and the marks that it found.
 
     Without a `state`, or if another load of the DAG has started since, the next load compares in full.
+    Returns the edition that the load leaves (`LastLoad`); "" if another load has started since.
     """
     run, started_load, values = target.run_id, target.started_load, _values(target, result, report)
     full = RunState.read(started_load.own_state).full
@@ -152,6 +157,7 @@ def end(target: LoadTarget, result: LoadResult, report: Report | None, state: Ru
             execute(lambda g: set_properties(g, run, {"state": invalid}))
         execute.run_in_batches(partial(drop_marks, run=run), marks)
         execute(lambda g: drop_load_token(g, run, started_load.token))
+    return str(values["last_merged_at"]) if is_only_load else ""
 
 
 def has_other_dags(target: LoadTarget) -> bool:
@@ -181,7 +187,11 @@ def read_last_load(endpoint: Endpoint, environment: str, dag_name: str) -> LastL
         runs = execute(lambda g: g.V(run).value_map("last_merged_at", "load_token", "touched"))
     values = runs[0] if runs else {}
     merged_at = int(values.get("last_merged_at", [0])[0])
-    return LastLoad(merged_at, "load_token" in values, bool(values.get("touched")))
+    return LastLoad(merged_at, "load_token" in values, bool(values.get("touched")), _edition(values))
+
+
+def _edition(values: Mapping[str, list[Any]]) -> str:
+    return str(values.get("last_merged_at", [""])[0])
 
 
 _LOAD_MARK = "load "

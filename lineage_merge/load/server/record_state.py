@@ -7,6 +7,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
+from lineage_merge.graph_format.schema import RUN_LABELS
 from lineage_merge.infra.engine.rows import Rows
 from lineage_merge.load import shard_digests
 from lineage_merge.load.diff import Change
@@ -19,13 +20,27 @@ from lineage_merge.load.shard_digests import Entry, MergeDigests, digests_of, en
 from lineage_merge.load.shard_state import MAX_UNMATCHED, RunState
 
 
-def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result: LoadResult) -> None:
-    """Mark other DAGs whose vertices changed, store the state of the load, and remove its token."""
+def mark_shared(plan: LoadPlan, target: LoadTarget) -> None:
+    """Mark other DAGs whose vertices the load is about to change: it may be killed before `record_state`."""
+    compared = plan.comparison
+    others = _tags(compared.nodes.filter(attrgetter("is_written")))
+    if compared.moves:
+        moved = compared.nodes.engine.rows([*compared.moves, *compared.moves.values()])
+        others |= _read_tags(target, moved)
+    if others:
+        running_load.mark_dags(target, others - {target.dag_name})
+
+
+def record_state(merge: MergeOutput, target: LoadTarget, plan: LoadPlan, result: LoadResult) -> str:
+    """Mark other DAGs whose vertices changed, store the state of the load, and remove its token.
+
+    Returns the edition that the load leaves (`running_load.end`).
+    """
     others = _other_dags(plan, target)
     running_load.mark_dags(target, others.of_changed | others.of_new)
     may_store_state = plan.comparison.may_store_state and not others.of_new
     state = _store_state(merge, target, plan) if may_store_state else None
-    running_load.end(target, result, merge.report, state)
+    return running_load.end(target, result, merge.report, state)
 
 
 class _OtherDags(NamedTuple):
@@ -36,17 +51,16 @@ class _OtherDags(NamedTuple):
 
 
 def _other_dags(plan: LoadPlan, target: LoadTarget) -> _OtherDags:
-    endpoint, _, dag_name, started_load = target
+    _, _, dag_name, started_load = target
     compared = plan.comparison
-    read = partial(merge_state.other_dags, endpoint, dag_name)
+    tags_of = partial(_read_tags, target)
 
     if plan.result.nodes and not running_load.has_other_dags(target):
         return _OtherDags(frozenset(), frozenset())
 
-    def tags_of(ids: Rows[str]) -> frozenset[str]:
-        return frozenset(ids.repartition(ids.engine.parallelism).map_partitions(read).distinct().collect())
-
     changed = _tags(compared.nodes.filter(attrgetter("is_written")))
+    # Others may have started to use a vertex since the comparison.
+    changed |= tags_of(compared.nodes.filter(_may_be_shared).map(_id))
     if started_load.overlaps:
         # The writes of a killed load are unknown.
         changed |= _tags(compared.existing.vertices)
@@ -62,6 +76,17 @@ def _other_dags(plan: LoadPlan, target: LoadTarget) -> _OtherDags:
     new_nodes = compared.nodes.filter(lambda node: node.kind == "new")
     new = tags_of(new_nodes.map(_id)) if plan.result.nodes else frozenset()
     return _OtherDags(changed - {dag_name}, new)
+
+
+def _read_tags(target: LoadTarget, ids: Rows[str]) -> frozenset[str]:
+    """Return the other DAGs whose tags vertices have now."""
+    read = partial(merge_state.other_dags, target.endpoint, target.dag_name)
+    return frozenset(ids.repartition(ids.engine.parallelism).map_partitions(read).distinct().collect())
+
+
+def _may_be_shared(element: Change) -> bool:
+    """Return whether a vertex was changed, and is not one of a job of this DAG."""
+    return element.kind in ("changed", "label") and element.row.get("label") not in RUN_LABELS
 
 
 def _tags(elements: Rows[Change] | Rows[StoredVertex]) -> frozenset[str]:

@@ -18,9 +18,9 @@ from lineage_merge.load.load_plan import MergeOutput
 from lineage_merge.load.neptune_bulk.bulk_load import BulkLoad
 from lineage_merge.load.plan_changes import describe_changes
 from lineage_merge.load.resolve_names import node_id
-from lineage_merge.load.result import ChangedCallback, LoadResult, WriteProgress, ignore_changed
+from lineage_merge.load.result import ChangedCallback, LoadChanges, LoadResult, WriteProgress, ignore_changed
 from lineage_merge.load.server.incremental_diff import plan_changes
-from lineage_merge.load.server.record_state import record_state
+from lineage_merge.load.server.record_state import mark_shared, record_state
 from lineage_merge.load.server.write_changes import write_changes
 from lineage_merge.model.errors import GraphRejected, GraphUnsupported, RetireRefused
 
@@ -88,6 +88,7 @@ def update(
                 raise RetireRefused(refusal)
             try:
                 with step("write"):
+                    mark_shared(plan, target)
                     requests = write_changes(
                         plan,
                         target,
@@ -101,9 +102,9 @@ def update(
                 continue
             result = replace(result, requests=requests, seconds=time.monotonic() - started)
             with collection_off():
-                record_state(merge, target, plan, result)
+                edition = record_state(merge, target, plan, result)
                 if (changed := plan.changed_ids()) is not None:
-                    on_changed(changed)
+                    on_changed(LoadChanges(changed, target.started_load.edition, edition))
             return with_totals(result)
     raise AssertionError("unreachable")
 
