@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from gremlin_python.process.graph_traversal import GraphTraversalSource
 from pyarrow import parquet
+from pyspark.sql import SparkSession
 
 from lineage_merge.config import Config
 from lineage_merge.history import changed_entry, entry_files, layout, recording
@@ -22,6 +23,7 @@ from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.recording import Recorder, write_entry
 from lineage_merge.infra.embedded.graph_store import GraphFolder
 from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine
 from lineage_merge.load.graph_access import Graph, read_picture, remove, update
 from lineage_merge.load.gremlin.connection import Endpoint
@@ -291,3 +293,41 @@ def test_what_a_load_changes_of_a_vertex_that_another_dag_starts_to_use_is_in_th
     monkeypatch.setattr(server_update, "write_changes", write)
     graphs.unrecorded(raw("second"))
     graphs.load(base(data_type="text"))
+
+
+@pytest.mark.jvm
+@pytest.mark.nightly
+def test_what_a_load_changed_is_in_the_entry_if_workers_end_while_it_writes(
+    gremlin_url: str,
+    gremlin: GraphTraversalSource,
+    spark: SparkSession,
+    tmp_path: Path,
+    used: list[MergeName],
+) -> None:
+    graphs = Graphs(Endpoint(gremlin_url), tmp_path, SparkEngine(spark))
+    graphs.load(base())
+
+    def write(*arguments: Any, **named: Any) -> int:
+        requests = write_changes(*arguments, **named)
+        lose_workers(spark)
+        return requests
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(server_update, "write_changes", write)
+        last = graphs.load(base(data_type="text"))
+    assert used == [last.name]
+    graphs.engine.unpersist_all()
+
+
+def lose_workers(spark: SparkSession) -> None:
+    """Delete what workers have cached and shuffled, which is computed again."""
+    context = spark.sparkContext
+    cached = context._jsc.getPersistentRDDs()
+    for number in list(cached):
+        rdd = cached[number].rdd()
+        level = rdd.getStorageLevel()
+        rdd.unpersist(True)
+        rdd.persist(level)
+    tracker = context._jvm.org.apache.spark.SparkEnv.get().mapOutputTracker()  # type: ignore[union-attr]
+    for number in filter(tracker.containsShuffle, range(10_000)):
+        tracker.unregisterAllMapAndMergeOutput(number)

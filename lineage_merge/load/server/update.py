@@ -86,6 +86,8 @@ def update(
             if refusal:
                 running_load.abort(target)
                 raise RetireRefused(refusal)
+            # Before writing: a worker that ends meanwhile makes another one compare again.
+            changed = plan.changed_ids()
             try:
                 with step("write"):
                     mark_shared(plan, target)
@@ -103,7 +105,7 @@ def update(
             result = replace(result, requests=requests, seconds=time.monotonic() - started)
             with collection_off():
                 edition = record_state(merge, target, plan, result)
-                if (changed := plan.changed_ids()) is not None:
+                if changed is not None:
                     on_changed(LoadChanges(changed, target.started_load.edition, edition))
             return with_totals(result)
     raise AssertionError("unreachable")
