@@ -98,17 +98,20 @@ def read_records(plan_input: PlanInput) -> Rows[Record]:
             bool(unrecorded) and not translated.filter(attrgetter("output")).is_empty()
         )
         notices += report_unmatched_labels(spline.labels, plan_input.labels, is_matched=is_matched)
-    return engine.union(
+    of_future = future_problems(events, plan_input.latest, "Spline", "timestamp")
+    of_events = engine.union(
         [
-            translated.flat_map(attrgetter("records")),
             job_records(recent, selected, context.resolver),
             events.map_partitions(partial(_problem_records, resolver=context.resolver)),
-            future_problems(events, plan_input.latest, "Spline", "timestamp").map_partitions(
-                context.resolver.records
-            ),
+            of_future.map_partitions(context.resolver.records),
             engine.rows(list(context.resolver.records(notices)), 1),
         ]
     )
+    # Groups have as many partitions as the plans need; of events, nearly all would be empty.
+    partitions = max(events.partition_count, engine.parallelism)
+    if of_events.partition_count > partitions:
+        of_events = of_events.repartition(partitions)
+    return translated.flat_map(attrgetter("records")).union(of_events)
 
 
 def names_of(application_name: object) -> Iterator[Names]:

@@ -4,8 +4,10 @@ import uuid
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from lineage_merge.infra.engine.local import LocalEngine
+from lineage_merge.infra.engine.on_spark import SparkEngine
 from lineage_merge.infra.engine.rows import Engine, Shared
 from lineage_merge.infra.storage import lines as line_reading
 from lineage_merge.merge import dataset_resolver
@@ -56,6 +58,26 @@ def test_the_records_are_the_same_whether_wanted_plans_are_looked_up_or_not(
     looked_up = records()
     assert comparable(looked_up) == comparable(handed_on)
     assert problems_of(looked_up)
+
+
+@pytest.mark.jvm
+def test_records_of_events_have_few_partitions_however_many_the_plans_need(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spline, _ = everything()
+    spline.write(tmp_path)
+    settings = CONFIGURATION.parse(
+        {"dag_name": "t", "environment": "dev", "spline": {"export": str(tmp_path)}}
+    )
+    name, groups = "spark.sql.shuffle.partitions", 40
+    before = spark.conf.get(name)
+    spark.conf.set(name, groups)
+    try:
+        engine = SparkEngine(spark)
+        records = reader.read_spline(engine, settings, dataset_resolver.from_config(settings))
+        assert records.partition_count <= groups + max(4, engine.parallelism)
+    finally:
+        spark.conf.set(name, before or "")
 
 
 def test_documents_of_a_plan_that_follow_each_other_share_a_row(
