@@ -20,6 +20,7 @@ from pathlib import Path
 from benchmarks import options, results
 from benchmarks.made_company import SCOPE, Dag, company, write_folder
 from benchmarks.results import Figure
+from lineage_merge.graph_format.folder_index import write_folder_index
 from lineage_merge.infra.embedded import EmbeddedServer
 from lineage_merge.infra.embedded.graph_store import GraphFolder
 from lineage_merge.infra.embedded.graph_tables import arrow
@@ -100,8 +101,10 @@ def main() -> None:
             CHANGED: Path(work, "changed"),
         }
         write_folder(folders[FIRST], dag)
+        write_folder_index(str(folders[FIRST]))
         dag.change(0)
         write_folder(folders[CHANGED], dag)
+        write_folder_index(str(folders[CHANGED]))
         del dag  # the loads need the memory
         totals = {}
         for load, folder in folders.items():

@@ -1,6 +1,7 @@
 """Parquet files of nodes and edges through pyarrow, without Spark."""
 
 from collections.abc import Collection, Iterator
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,11 @@ from lineage_merge.infra.arrow_tables import positions_of
 # Bytes that are parsed at a time, and at most.
 _BLOCK = 1 << 20
 _LARGEST_BLOCK = 1 << 28
+
+
+def has_pyarrow() -> bool:
+    """Return whether this process can read and write Parquet without Spark."""
+    return find_spec("pyarrow") is not None
 
 
 def arrow_schema(ddl: str, without: Collection[str] = ()) -> Any:

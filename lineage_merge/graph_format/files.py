@@ -10,13 +10,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, has_pyarrow, write_parquet
 from lineage_merge.graph_format.local_files import (
     EDGES,
     NODES,
     FileKind,
     has_files,
-    has_pyarrow,
     needs_no_connector,
     path_of,
 )

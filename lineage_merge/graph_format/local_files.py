@@ -1,10 +1,15 @@
 """Node and edge files that this process reads itself, without Spark: on disks and in S3, through pyarrow."""
 
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-from lineage_merge.graph_format.arrow import arrow_schema, rows_of_table, table_of_lines, table_of_parquet
+from lineage_merge.graph_format.arrow import (
+    arrow_schema,
+    has_pyarrow,
+    rows_of_table,
+    table_of_lines,
+    table_of_parquet,
+)
 from lineage_merge.graph_format.folder_index import open_folder_index
 from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
@@ -39,11 +44,6 @@ def may_read_locally(folder: str) -> bool:
 def needs_no_connector(folder: str) -> bool:
     """Return whether this package reads and writes the folder's file system itself."""
     return is_s3(folder) or "://" not in folder
-
-
-def has_pyarrow() -> bool:
-    """Return whether this process can write Parquet, faster than a cold JVM."""
-    return find_spec("pyarrow") is not None
 
 
 def estimate_unpacked_size(folder: str) -> int:

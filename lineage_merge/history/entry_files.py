@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineage_merge.graph_format.arrow import arrow_schema, write_parquet
+from lineage_merge.graph_format.arrow import arrow_schema, has_pyarrow, write_parquet
 from lineage_merge.graph_format.columns import (
     NEEDS_PYARROW,
     ParquetColumns,
@@ -18,7 +18,6 @@ from lineage_merge.graph_format.columns import (
     open_parquet,
     open_parquet_file,
 )
-from lineage_merge.graph_format.local_files import has_pyarrow
 from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
 from lineage_merge.history.fingerprints import Sums, add_sums, sums_of
 from lineage_merge.history.layout import PARTITION_KEYS, Kind

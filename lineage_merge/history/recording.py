@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from lineage_merge.config import Config
-from lineage_merge.graph_format.local_files import has_pyarrow
+from lineage_merge.graph_format.arrow import has_pyarrow
 from lineage_merge.history import layout, merge_index
 from lineage_merge.history.changed_entry import is_applicable, write_changed_entry
 from lineage_merge.history.entry_files import write_rows, write_table

@@ -56,7 +56,7 @@ def test_the_end_and_what_is_near_a_part_are_requested_once() -> None:
     file.seek(-3, os.SEEK_END)
     file.read()
     assert requests == [BLOCK]
-    for start in (105, 101, 112):
+    for start in (105, 101, 302):
         file.seek(start)
         file.read(4)
     assert requests == [BLOCK, BLOCK, BLOCK]
@@ -67,6 +67,13 @@ def test_parts_that_follow_each_other_are_one_request() -> None:
     file.seek(42)
     assert file.read(30) == CONTENT[42:72]
     assert requests[1:] == [40]
+
+
+def test_reading_in_sequence_takes_few_requests() -> None:
+    file, requests = opened(CONTENT)
+    file.seek(200)
+    assert b"".join(file.read(7) for _ in range(25)) == CONTENT[200:375]
+    assert len(requests) < 7
 
 
 def test_a_file_of_which_much_is_read_is_read_as_a_whole() -> None:

@@ -5,7 +5,7 @@ works on a laptop. The AWS chain provides credentials, region and, for other S3 
 (``AWS_ENDPOINT_URL_S3``).
 """
 
-from lineage_merge.infra.storage.access import open_stream
+from lineage_merge.infra.storage.access import open_stream, run_concurrently
 from lineage_merge.infra.storage.lines import (
     MAX_LINE_BYTES,
     MIN_LINE_BYTES_FOR_RATIO,
@@ -76,6 +76,7 @@ __all__ = [
     "read_texts",
     "redact_location",
     "replace_folder",
+    "run_concurrently",
     "size_of",
     "subfolders",
     "sync_folder",

@@ -44,7 +44,8 @@ def _client_of(_process: int, _variables: frozenset[tuple[str, str]]) -> Any:
 
 
 def run_concurrently(call: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
-    """Call the function in threads, which may share a client, but not create one."""
+    """Return the results of a function of each location in S3, which is called in threads."""
+    s3_client()  # threads may share a client, but not create one
     with ThreadPoolExecutor(min(MAX_THREADS, len(items)), thread_name_prefix="s3") as pool:
         return list(pool.map(call, items))
 

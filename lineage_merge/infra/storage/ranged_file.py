@@ -9,6 +9,8 @@ from typing import Any
 BLOCK = 1 << 20
 # The rest is read at once when this part of the file has been read: then it is read as a whole.
 _PART = 0.25
+# Maximum blocks of a request when a file is read in sequence.
+_MOST_AHEAD = 16
 
 # Takes the value of the header `Range`; returns the bytes and the size of the file.
 Fetch = Callable[[str], tuple[bytes, int]]
@@ -24,6 +26,10 @@ class RangedFile(io.RawIOBase):
         self._fetch = fetch
         end, self.size = fetch(f"bytes=-{BLOCK}")
         self._position = 0
+        self._next, self._ahead = (
+            -1,
+            1,
+        )  # of reading in sequence: the next block, and blocks of the last request
         self._blocks: dict[int, bytes] = {}
         first = -(-max(0, self.size - len(end)) // BLOCK)
         self._retain(first, end[first * BLOCK - (self.size - len(end)) :])
@@ -61,9 +67,16 @@ class RangedFile(io.RawIOBase):
     def _load(self, first: int, last: int) -> None:
         missing = [number for number in range(first, last + 1) if number not in self._blocks]
         blocks = -(-self.size // BLOCK)
+        if missing and missing[0] == self._next:  # read in sequence: twice as much as the last time
+            self._ahead = min(2 * self._ahead, _MOST_AHEAD)
+            end = min(max(last + 1, missing[0] + self._ahead), blocks)
+            missing = [number for number in range(missing[0], end) if number not in self._blocks]
+        elif missing:
+            self._ahead = 1
         if missing and len(self._blocks) + len(missing) > max(2, blocks * _PART):
             missing = [number for number in range(blocks) if number not in self._blocks]
         if missing:
+            self._next = missing[-1] + 1
             start, stop = missing[0] * BLOCK, min((missing[-1] + 1) * BLOCK, self.size)
             self._retain(missing[0], self._fetch(f"bytes={start}-{stop - 1}")[0])
 
