@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from io import BytesIO
 from operator import itemgetter
 from pathlib import Path
 from random import Random
@@ -21,6 +22,7 @@ from lineage_merge.history.fingerprints import read_sums
 from lineage_merge.history.layout import DagScope, MergeName
 from lineage_merge.history.merge_record import MergeRecord
 from lineage_merge.history.recording import Recorder, write_entry
+from lineage_merge.infra import storage
 from lineage_merge.infra.embedded.graph_store import GraphFolder
 from lineage_merge.infra.engine.local import LocalEngine
 from lineage_merge.infra.engine.on_spark import SparkEngine
@@ -31,6 +33,7 @@ from lineage_merge.load.result import LoadChanges, Pipeline
 from lineage_merge.load.server import update as server_update
 from lineage_merge.load.server.write_changes import write_changes
 from tests.made_merges import Made
+from tests.s3_fixtures import S3
 
 WEEKLY = DagScope("dev", "weekly")
 
@@ -112,8 +115,9 @@ class Graphs:
 def rows_of(location: str, kind: layout.Kind, scope: DagScope, name: MergeName) -> Iterator[str]:
     """Yield the rows of an entry; fail if those of a file are not sorted."""
     key = {"nodes": itemgetter("id"), "edges": itemgetter("to", "id"), "edges_from": itemgetter("from")}[kind]
-    for file in Path(layout.entry_folder(location, kind, scope, name)).iterdir():
-        rows = parquet.read_table(file, partitioning=None).to_pylist()
+    for file in storage.list_files(layout.entry_folder(location, kind, scope, name)):
+        content = BytesIO(storage.read_bytes(file.location))
+        rows = parquet.read_table(content, partitioning=None).to_pylist()
         assert rows == sorted(rows, key=key), file
         for row in rows:
             known = {
@@ -190,6 +194,22 @@ def test_files_without_a_changed_row_are_those_of_the_entry_before(
     before, after = files_of(graphs, "nodes", first), files_of(graphs, "nodes", second)
     assert before.keys() == after.keys()
     assert before != after
+
+
+def test_in_s3_files_without_a_changed_row_are_copied(s3: S3, tmp_path: Path, used: list[MergeName]) -> None:
+    s3.put("lake", "other", "")
+    graphs = Graphs(GraphFolder(tmp_path / "graph"), tmp_path, LocalEngine())
+    graphs.location = "s3://lake/history"
+    first, second = graphs.load(base()), graphs.load(base(data_type="text"))
+    assert used == [second.name]
+
+    def stored(kind: layout.Kind, record: MergeRecord) -> list[tuple[str, str]]:
+        folder = layout.entry_folder("history", kind, WEEKLY, record.name)
+        listed = s3.client.list_objects_v2(Bucket="lake", Prefix=f"{folder}/")["Contents"]
+        return [(each["Key"].removeprefix(folder), each["ETag"]) for each in listed]
+
+    assert stored("edges", first) == stored("edges", second)
+    assert stored("nodes", first) != stored("nodes", second)
 
 
 def test_an_entry_that_another_dag_made_old_is_not_used(tmp_path: Path, used: list[MergeName]) -> None:

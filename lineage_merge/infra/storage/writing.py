@@ -119,7 +119,7 @@ def copy_file(source: str, target: str) -> None:
         if is_s3(target):
             bucket, key = bucket_and_key(target)
             of_source = dict(zip(("Bucket", "Key"), bucket_and_key(source), strict=True))
-            s3_client().copy(of_source, bucket, key)
+            s3_client().copy_object(Bucket=bucket, Key=key, CopySource=of_source)
             return
         path = local_path(target)
         path.unlink(missing_ok=True)
