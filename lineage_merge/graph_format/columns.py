@@ -19,10 +19,10 @@ from lineage_merge.infra.storage import (
     Slice,
     StoredFile,
     is_s3,
+    map_locations,
     open_ranges,
     read_lines,
     redact_location,
-    run_concurrently,
     size_of,
 )
 from lineage_merge.model.errors import IntermediateError
@@ -103,11 +103,7 @@ def open_parquet(files: Iterable[str]) -> ParquetColumns:
     Raises `IntermediateError` without pyarrow, and for a damaged file; `SourceError`.
     """
     listed = list(files)
-    if len(listed) > 1 and is_s3(listed[0]):
-        opened = run_concurrently(open_parquet_file, listed)
-    else:
-        opened = [open_parquet_file(file) for file in listed]
-    return ParquetColumns([*zip(listed, opened, strict=True)])
+    return ParquetColumns([*zip(listed, map_locations(open_parquet_file, listed), strict=True)])
 
 
 def open_parquet_file(file: str) -> Any:

@@ -1,37 +1,44 @@
 """Node and edge files with Spark: a folder with `nodes/` and `edges/`, as Parquet or JSON lines."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
 from lineage_merge.graph_format.arrow import arrow_schema, has_pyarrow, write_parquet
-from lineage_merge.graph_format.local_files import (
+from lineage_merge.graph_format.local_files import has_files, needs_no_connector
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.graph_format.stored_files import (
     EDGES,
+    INCOMPLETE,
     NODES,
     FileKind,
-    has_files,
-    needs_no_connector,
+    Format,
+    find_stored_files,
     path_of,
 )
-from lineage_merge.graph_format.schema import Row
-from lineage_merge.graph_format.spark_file_errors import translate_errors
-from lineage_merge.graph_format.stored_files import INCOMPLETE, Format, find_stored_files
 from lineage_merge.infra.arrow_tables import table_of_rows
 from lineage_merge.infra.engine.on_spark import SparkEngine, SparkRows
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.spark_session import fit_partitions
 from lineage_merge.infra.storage import delete_folder, make_folder, write_file, write_text
-from lineage_merge.model.errors import IntermediateError
+from lineage_merge.model.errors import IntermediateError, SourceError
 
 _BROKEN = "_broken"
 # Spark reads other JSON values as texts: arrays, objects, numbers, booleans.
 _NON_STRING = r"^(?:[\[{].*|-?[0-9.]+(?:[eE][-+]?[0-9]+)?|true|false)$"
+_JAVA_CLASS = re.compile(r"^(?:[a-z][\w$]*\.)+[\w$]+: ")
+_TRACEBACK = "Traceback (most recent call last)"
+_PYTHON_ERROR = re.compile(r"^(?:\w+\.)*\w*(?:Error|Exception|Exit|Interrupt): ")  # ends a traceback
 
 
 def write(
@@ -227,3 +234,28 @@ def _non_string_lines(texts: list[str], sets: list[str], rows: Iterable[Any]) ->
         values += [text for name in sets for text in element.get(name) or ()]
         if not all(value is None or isinstance(value, str) for value in values):
             yield row.value
+
+
+@contextmanager
+def translate_errors(path: str) -> Iterator[None]:
+    """Translate errors about files, including Spark's, to one line."""
+    try:
+        yield
+    except SourceError as error:
+        raise IntermediateError(error.message) from None
+    except (PySparkException, Py4JJavaError) as error:
+        raise IntermediateError(f"{path}: {_cause(str(error))}") from None
+
+
+def _cause(text: str) -> str:
+    """Return the innermost cause in Spark's error text, without names of Java classes."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    of_python = [line for line in lines if _PYTHON_ERROR.match(line) and _TRACEBACK not in line]
+    if of_python and _TRACEBACK in text:
+        return of_python[-1][:300]
+    causes = [line.removeprefix("Caused by:") for line in lines if line.startswith("Caused by:")]
+    outer = [line.removeprefix(":") for line in lines if line.startswith(":")]
+    cause = _JAVA_CLASS.sub("", [*lines[:1], *outer[:1], *causes][-1].strip())
+    if "No FileSystem for scheme" in cause:
+        return f"no connector in this Spark ({cause}). Fix: use a local folder"
+    return cause[:300]

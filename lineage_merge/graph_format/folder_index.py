@@ -13,8 +13,7 @@ from typing import Any
 
 from lineage_merge.graph_format.arrow import arrow_schema
 from lineage_merge.graph_format.columns import Columns, JsonColumns, open_parquet
-from lineage_merge.graph_format.schema import edge_ddl, node_ddl
-from lineage_merge.graph_format.stored_files import find_stored_files
+from lineage_merge.graph_format.stored_files import EDGES, NODES, FileKind, find_stored_files, path_of
 from lineage_merge.infra.walk_index.reading import WalkIndex
 from lineage_merge.infra.walk_index.writing import write_walk_index
 from lineage_merge.model.errors import IntermediateError
@@ -25,7 +24,6 @@ MAX_ROWS = 12_000_000
 _FOLDER = "index"
 # Sizes and times of the files of which an index was written: another file may be as old.
 _FILES = "files.json"
-_KINDS = (("nodes", node_ddl()), ("edges", edge_ddl()))
 
 
 def open_folder_index(folder: str) -> WalkIndex | None:
@@ -55,13 +53,13 @@ def write_folder_index(folder: str, *, at_least: int = MIN_ROWS) -> None:
         return
     shutil.rmtree(index, ignore_errors=True)
     files = _list_files(index.parent)
-    nodes, edges = (_open(f"{folder.rstrip('/')}/{kind}", kind, ddl) for kind, ddl in _KINDS)
+    nodes, edges = (_open(folder, kind) for kind in (NODES, EDGES))
     if not at_least <= nodes.num_rows + edges.num_rows <= MAX_ROWS:
         return
     try:
         index.mkdir()
         write_walk_index(
-            index, _table(nodes, node_ddl()), _table(edges, edge_ddl()), lambda file: file.open("wb")
+            index, _table(nodes, NODES.ddl), _table(edges, EDGES.ddl), lambda file: file.open("wb")
         )
         (index / _FILES).write_text(json.dumps(files), encoding="utf-8")
     except ValueError:  # questions read the files, and say what is wrong with them
@@ -72,7 +70,7 @@ def write_folder_index(folder: str, *, at_least: int = MIN_ROWS) -> None:
 
 def _list_files(folder: Path) -> dict[str, list[int]]:
     """Return size and time of each node and edge file."""
-    files = (file for kind, _ in _KINDS for file in (folder / kind).rglob("*") if file.is_file())
+    files = (file for kind in (NODES, EDGES) for file in (folder / kind.name).rglob("*") if file.is_file())
     stats = ((file, file.stat()) for file in files)
     return {file.relative_to(folder).as_posix(): [stat.st_size, stat.st_mtime_ns] for file, stat in stats}
 
@@ -83,11 +81,12 @@ def _index_of(folder: str) -> Path | None:
     return None if "://" in local else Path(local, _FOLDER)
 
 
-def _open(path: str, kind: str, ddl: str) -> Columns:
+def _open(folder: str, kind: FileKind) -> Columns:
+    path = path_of(folder, kind)
     file_format, files = find_stored_files(path)
     if file_format == "parquet":
         return open_parquet([file.location for file in files])
-    return JsonColumns(path, kind, files, ddl)
+    return JsonColumns(path, kind.name, files, kind.ddl)
 
 
 def _table(columns: Columns, ddl: str) -> Any:

@@ -1,7 +1,7 @@
 """Node and edge files that this process reads itself, without Spark: on disks and in S3, through pyarrow."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 from lineage_merge.graph_format.arrow import (
     arrow_schema,
@@ -11,29 +11,11 @@ from lineage_merge.graph_format.arrow import (
     table_of_parquet,
 )
 from lineage_merge.graph_format.folder_index import open_folder_index
-from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
-from lineage_merge.graph_format.schema import Row, edge_ddl, node_ddl
-from lineage_merge.graph_format.stored_files import find_stored_files
+from lineage_merge.graph_format.schema import Row
+from lineage_merge.graph_format.stored_files import EDGES, NODES, FileKind, find_stored_files, path_of
 from lineage_merge.infra.engine.rows import Engine, Rows
 from lineage_merge.infra.storage import is_s3, list_files, read_bytes
 from lineage_merge.model.errors import IntermediateError, SourceError, SourceMissing
-
-
-class FileKind(NamedTuple):
-    """Nodes or edges: the folder name and the two schemas."""
-
-    name: str
-    ddl: str
-    json_schema: Mapping[str, Any]
-
-
-NODES = FileKind("nodes", node_ddl(), node_schema())
-EDGES = FileKind("edges", edge_ddl(), edge_schema())
-
-
-def path_of(folder: str, kind: FileKind) -> str:
-    """Return the folder of the files of a kind."""
-    return f"{folder.rstrip('/')}/{kind.name}"
 
 
 def may_read_locally(folder: str) -> bool:

@@ -1,8 +1,9 @@
 """The files of a folder of nodes or edges, and their format."""
 
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from lineage_merge.graph_format.schema import edge_ddl, node_ddl
 from lineage_merge.infra.storage import StoredFile, list_files
 from lineage_merge.model.errors import IntermediateError, SourceMissing
 
@@ -14,6 +15,22 @@ _SUFFIXES: dict[Format, frozenset[str]] = {
     "parquet": frozenset({".parquet"}),
     "jsonl": frozenset({".json", ".jsonl"}),
 }
+
+
+class FileKind(NamedTuple):
+    """Nodes or edges: the name of the folder, and the columns."""
+
+    name: str
+    ddl: str
+
+
+NODES = FileKind("nodes", node_ddl())
+EDGES = FileKind("edges", edge_ddl())
+
+
+def path_of(folder: str, kind: FileKind) -> str:
+    """Return the folder of the files of a kind."""
+    return f"{folder.rstrip('/')}/{kind.name}"
 
 
 def find_stored_files(path: str) -> tuple[Format, list[StoredFile]]:

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 (its name everywhere)
 
-from lineage_merge.graph_format.files import read
-from lineage_merge.graph_format.local_files import EDGES, NODES, FileKind, path_of
-from lineage_merge.graph_format.spark_file_errors import translate_errors
-from lineage_merge.graph_format.stored_files import find_stored_files
+from lineage_merge.graph_format.files import read, translate_errors
+from lineage_merge.graph_format.json_schemas import edge_schema, node_schema
+from lineage_merge.graph_format.stored_files import EDGES, NODES, FileKind, find_stored_files, path_of
 from lineage_merge.infra.json_schema import Checker
+
+_SCHEMAS = {NODES: node_schema(), EDGES: edge_schema()}
 
 
 class Flaw(NamedTuple):
@@ -66,7 +67,7 @@ def _texts(spark: SparkSession, folder: str, kind: FileKind) -> Any:
 
 
 def _check(kind: FileKind, texts: Iterable[str]) -> Iterator[Flaw]:
-    checker = Checker(kind.json_schema)
+    checker = Checker(_SCHEMAS[kind])
     for text in texts:
         try:
             element = json.loads(text)

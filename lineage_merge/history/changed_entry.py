@@ -87,7 +87,9 @@ def write_changed_entry(
     """
     try:
         entry = open_entry(location, scope, before)
-        by_start = read_columns(_folder(location, "edges_from", scope, before.entry or before.name))
+        before_name = before.entry or before.name
+        by_start = read_columns(_folder(location, "edges_from", scope, before_name))
+        (sums,) = read_sums(location, [(scope, before_name)])
     except IntermediateError:
         return None
     node_parts = _list_parts(entry.nodes.files)
@@ -104,7 +106,6 @@ def write_changed_entry(
         "edges", _folder(location, "edges", scope, name), _folder(location, "edges_from", scope, name)
     )
     written_edges = _write_parts(engine, folders, edge_parts, _Changes(ids.edges, edges))
-    sums = read_sums(location, scope, before.entry or before.name)
     if sums is not None:
         write_sums(location, scope, name, add_sums([sums, written_nodes.sums, written_edges.sums]))
     return written_nodes.rows, written_edges.rows

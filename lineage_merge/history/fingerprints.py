@@ -85,11 +85,14 @@ def write_sums(location: str, scope: DagScope, name: MergeName, sums: Sums) -> N
     storage.create_file(layout.json_file(location, layout.FINGERPRINTS, scope, name), text + "\n")
 
 
-def read_sums(location: str, scope: DagScope, name: MergeName) -> Sums | None:
-    """Return the sums of an entry; None without sums of this version. Errors as in `read_fingerprints`."""
-    file = layout.json_file(location, layout.FINGERPRINTS, scope, name)
-    (text,) = storage.read_texts([file])
-    return None if text is None else _parse(text, file)
+def read_sums(location: str, entries: Sequence[tuple[DagScope, MergeName]]) -> list[Sums | None]:
+    """Return the sums of entries; None for one without sums of this version.
+
+    Raises `SourceError`, and `IntermediateError` if a file is damaged.
+    """
+    files = [layout.json_file(location, layout.FINGERPRINTS, *entry) for entry in entries]
+    texts = storage.read_texts(files)
+    return [None if text is None else _parse(text, file) for file, text in zip(files, texts, strict=True)]
 
 
 def read_fingerprints(
@@ -97,16 +100,14 @@ def read_fingerprints(
 ) -> list[tuple[int, ...] | None]:
     """Return the sums of elements in each entry; None for an entry without sums of this version.
 
-    `names`: ids of elements, and names of jobs, whose edges have no other reference to them. Raises
-    `SourceError`, and `IntermediateError` if a file is damaged.
+    `names`: ids of elements, and names of jobs, whose edges have no other reference to them. Errors as in
+    `read_sums`.
     """
     numbers = [_number(name) for name in names]
-    files = [layout.json_file(location, layout.FINGERPRINTS, *entry) for entry in entries]
-    fingerprints: list[tuple[int, ...] | None] = []
-    for file, text in zip(files, storage.read_texts(files), strict=True):
-        sums = None if text is None else _parse(text, file)
-        fingerprints.append(None if sums is None else tuple(sums[number] for number in numbers))
-    return fingerprints
+    return [
+        None if sums is None else tuple(sums[number] for number in numbers)
+        for sums in read_sums(location, entries)
+    ]
 
 
 def _parse(text: str, file: str) -> Sums | None:

@@ -108,7 +108,7 @@ class Graphs:
         assert (record.vertices, record.edges) == tuple(
             len(list(rows_of(self.expected, kind, scope, record.name))) for kind in ("nodes", "edges")
         )
-        sums = [read_sums(location, scope, record.name) for location in (self.location, self.expected)]
+        sums = [read_sums(location, [(scope, record.name)]) for location in (self.location, self.expected)]
         assert sums[0] == sums[1]
 
 

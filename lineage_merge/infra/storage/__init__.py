@@ -5,10 +5,9 @@ works on a laptop. The AWS chain provides credentials, region and, for other S3 
 (``AWS_ENDPOINT_URL_S3``).
 """
 
-from lineage_merge.infra.storage.access import open_stream, run_concurrently
+from lineage_merge.infra.storage.access import map_locations, open_stream
 from lineage_merge.infra.storage.lines import (
     MAX_LINE_BYTES,
-    MIN_LINE_BYTES_FOR_RATIO,
     read_line_blocks,
     read_lines,
 )
@@ -21,10 +20,8 @@ from lineage_merge.infra.storage.listing import (
     subfolders,
 )
 from lineage_merge.infra.storage.locations import Slice, StoredFile, is_s3, redact_location
-from lineage_merge.infra.storage.packed import MAX_RATIO
 from lineage_merge.infra.storage.reading import (
     MAX_UNPACKED_BYTES,
-    MIN_BYTES_FOR_RATIO,
     open_ranges,
     read_beginning,
     read_bytes,
@@ -48,10 +45,7 @@ from lineage_merge.infra.storage.writing import (
 
 __all__ = [
     "MAX_LINE_BYTES",
-    "MAX_RATIO",
     "MAX_UNPACKED_BYTES",
-    "MIN_BYTES_FOR_RATIO",
-    "MIN_LINE_BYTES_FOR_RATIO",
     "Slice",
     "StoredFile",
     "children",
@@ -65,6 +59,7 @@ __all__ = [
     "is_s3",
     "list_files",
     "make_folder",
+    "map_locations",
     "move_into_place",
     "open_ranges",
     "open_stream",
@@ -76,7 +71,6 @@ __all__ = [
     "read_texts",
     "redact_location",
     "replace_folder",
-    "run_concurrently",
     "size_of",
     "subfolders",
     "sync_folder",

@@ -44,10 +44,17 @@ def _client_of(_process: int, _variables: frozenset[tuple[str, str]]) -> Any:
 
 
 def run_concurrently(call: Callable[[Item], T], items: Sequence[Item]) -> list[T]:
-    """Return the results of a function of each location in S3, which is called in threads."""
+    """Call a function of S3 in threads; return its results."""
     s3_client()  # threads may share a client, but not create one
     with ThreadPoolExecutor(min(MAX_THREADS, len(items)), thread_name_prefix="s3") as pool:
         return list(pool.map(call, items))
+
+
+def map_locations(call: Callable[[str], T], locations: Sequence[str]) -> list[T]:
+    """Return the results of a function of each location, which is called concurrently if these are in S3."""
+    if not locations or not is_s3(locations[0]):
+        return list(map(call, locations))
+    return run_concurrently(call, locations)
 
 
 @contextmanager

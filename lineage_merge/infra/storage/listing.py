@@ -9,8 +9,8 @@ from typing import Any
 from lineage_merge.infra.storage.access import (
     MAX_NAMES,
     _similar,
+    map_locations,
     open_local,
-    run_concurrently,
     s3_client,
     translate_errors,
 )
@@ -70,15 +70,7 @@ def children(folder: str, after: str = "") -> list[str]:
 
 def children_of(folders: Sequence[str]) -> list[list[str]]:
     """Return `children` of each folder; those in S3 are listed concurrently."""
-    if not folders or not is_s3(folders[0]):
-        return [children(folder) for folder in folders]
-    client = s3_client()
-
-    def list_folder(folder: str) -> list[str]:
-        with translate_errors(folder):
-            return sorted(_children_s3(client, folder, ""))
-
-    return run_concurrently(list_folder, folders)
+    return map_locations(children, folders)
 
 
 def _children_s3(client: Any, folder: str, after: str) -> list[str]:

@@ -2,12 +2,10 @@
 
 import gzip
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
 
 from lineage_merge.infra import input_budget
-from lineage_merge.infra.storage.access import open_stream, run_concurrently, s3_client, translate_errors
-from lineage_merge.infra.storage.locations import bucket_and_key, is_s3, redact_location
+from lineage_merge.infra.storage.access import map_locations, open_stream, s3_client, translate_errors
+from lineage_merge.infra.storage.locations import bucket_and_key, redact_location
 from lineage_merge.infra.storage.packed import INVALID_GZIP, GzipReader
 from lineage_merge.infra.storage.ranged_file import RangedFile
 from lineage_merge.model.errors import DocumentError, SourceError, SourceMissing
@@ -51,18 +49,12 @@ def read_text(location: str) -> str:
 
 def read_texts(locations: Sequence[str]) -> list[str | None]:
     """Read small files, those in S3 concurrently; None for a missing file."""
-    if not locations or not is_s3(locations[0]):
-        return list(map(_text_or_none, locations))
-    return run_concurrently(partial(_text_or_none, client=s3_client()), locations)
+    return map_locations(_text_or_none, locations)
 
 
-def _text_or_none(location: str, client: Any = None) -> str | None:
+def _text_or_none(location: str) -> str | None:
     try:
-        if client is None:
-            return read_text(location)
-        with translate_errors(location):
-            bucket, key = bucket_and_key(location)
-            return str(client.get_object(Bucket=bucket, Key=key)["Body"].read().decode())
+        return read_text(location)
     except SourceMissing:
         return None
 
